@@ -14,6 +14,18 @@ CREATE TYPE pgdisque.changed_job AS (
 	next_at timestamp with time zone
 );
 
+CREATE FUNCTION pgdisque.lease_ended(errors jsonb, ended_at timestamp with time zone, attempt integer) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return case when jsonb_array_length(errors) >= 20 then errors - 0 else coalesce(errors, '[]') end
+        || jsonb_build_object(
+            'at', floor(1000 * extract(epoch from ended_at))::bigint, 'attempt', attempt,
+            'error', 'the lease ended');
+end
+$$;
+
 CREATE TABLE pgdisque.api (
     digest text NOT NULL,
     schema oid NOT NULL,
@@ -21,6 +33,24 @@ CREATE TABLE pgdisque.api (
     version integer DEFAULT 0 NOT NULL,
     CONSTRAINT api_only_row_check CHECK (only_row)
 );
+
+CREATE TABLE pgdisque.batch (
+    id bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    closed_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    failure_id bigint NOT NULL,
+    total bigint DEFAULT 0 NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    failed bigint DEFAULT 0 NOT NULL,
+    cancelled bigint DEFAULT 0 NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    rank smallint DEFAULT 0 NOT NULL,
+    failure_body bytea
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
 
 CREATE TABLE pgdisque.bucket (
     tokens double precision DEFAULT 0 NOT NULL,
@@ -45,13 +75,17 @@ CREATE TABLE pgdisque.dead_job (
     deliveries integer NOT NULL,
     nacks integer NOT NULL,
     additional_deliveries integer NOT NULL,
-    attempts integer NOT NULL,
+    attempts integer,
     backoff integer,
     rank smallint NOT NULL,
     replicate smallint NOT NULL,
     error bytea,
     unique_key bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb,
+    sorted_set text
 )
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.1', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.dead_job ALTER COLUMN body SET COMPRESSION lz4;
@@ -62,6 +96,28 @@ CREATE TABLE pgdisque.deadqueue_graph (
     CONSTRAINT deadqueue_graph_only_row_check CHECK (only_row)
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000');
+
+CREATE TABLE pgdisque.dependency (
+    predecessor_id bigint NOT NULL,
+    successor_id bigint NOT NULL,
+    is_counted boolean DEFAULT false NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE pgdisque.flow_job (
+    id bigint NOT NULL,
+    batch_id bigint,
+    ended_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL,
+    retry integer NOT NULL,
+    queue_id integer NOT NULL,
+    turn integer DEFAULT 0 NOT NULL,
+    rank smallint NOT NULL,
+    outcome smallint,
+    is_settled boolean DEFAULT false NOT NULL,
+    result bytea
+)
+WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
 CREATE TABLE pgdisque.job (
     id bigint NOT NULL,
@@ -88,7 +144,13 @@ CREATE TABLE pgdisque.job (
     group_key bytea,
     deadqueue bytea,
     error bytea,
-    worker text
+    worker text,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb,
+    sorted_set text,
+    in_flow boolean,
+    unique_start boolean
 )
 WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.job ALTER COLUMN body SET COMPRESSION lz4;
@@ -105,6 +167,14 @@ CREATE TABLE pgdisque.job_group (
     key bytea NOT NULL,
     ranks smallint[],
     ids bigint[]
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE pgdisque.library_value (
+    expires_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
+    key bytea NOT NULL,
+    field bytea NOT NULL,
+    value bytea NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
 
@@ -195,7 +265,10 @@ CREATE TABLE pgdisque.retained (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 PARTITION BY LIST (bucket);
 ALTER TABLE ONLY pgdisque.retained ALTER COLUMN result SET COMPRESSION lz4;
@@ -219,7 +292,10 @@ CREATE TABLE pgdisque.retained_0 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_0 ALTER COLUMN result SET COMPRESSION lz4;
@@ -243,7 +319,10 @@ CREATE TABLE pgdisque.retained_1 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_1 ALTER COLUMN result SET COMPRESSION lz4;
@@ -267,7 +346,10 @@ CREATE TABLE pgdisque.retained_10 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_10 ALTER COLUMN result SET COMPRESSION lz4;
@@ -291,7 +373,10 @@ CREATE TABLE pgdisque.retained_11 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_11 ALTER COLUMN result SET COMPRESSION lz4;
@@ -315,7 +400,10 @@ CREATE TABLE pgdisque.retained_12 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_12 ALTER COLUMN result SET COMPRESSION lz4;
@@ -339,7 +427,10 @@ CREATE TABLE pgdisque.retained_13 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_13 ALTER COLUMN result SET COMPRESSION lz4;
@@ -363,7 +454,10 @@ CREATE TABLE pgdisque.retained_14 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_14 ALTER COLUMN result SET COMPRESSION lz4;
@@ -387,7 +481,10 @@ CREATE TABLE pgdisque.retained_15 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_15 ALTER COLUMN result SET COMPRESSION lz4;
@@ -411,7 +508,10 @@ CREATE TABLE pgdisque.retained_16 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_16 ALTER COLUMN result SET COMPRESSION lz4;
@@ -435,7 +535,10 @@ CREATE TABLE pgdisque.retained_17 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_17 ALTER COLUMN result SET COMPRESSION lz4;
@@ -459,7 +562,10 @@ CREATE TABLE pgdisque.retained_18 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_18 ALTER COLUMN result SET COMPRESSION lz4;
@@ -483,7 +589,10 @@ CREATE TABLE pgdisque.retained_19 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_19 ALTER COLUMN result SET COMPRESSION lz4;
@@ -507,7 +616,10 @@ CREATE TABLE pgdisque.retained_2 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_2 ALTER COLUMN result SET COMPRESSION lz4;
@@ -531,7 +643,10 @@ CREATE TABLE pgdisque.retained_20 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_20 ALTER COLUMN result SET COMPRESSION lz4;
@@ -555,7 +670,10 @@ CREATE TABLE pgdisque.retained_21 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_21 ALTER COLUMN result SET COMPRESSION lz4;
@@ -579,7 +697,10 @@ CREATE TABLE pgdisque.retained_22 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_22 ALTER COLUMN result SET COMPRESSION lz4;
@@ -603,7 +724,10 @@ CREATE TABLE pgdisque.retained_23 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_23 ALTER COLUMN result SET COMPRESSION lz4;
@@ -627,7 +751,10 @@ CREATE TABLE pgdisque.retained_24 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_24 ALTER COLUMN result SET COMPRESSION lz4;
@@ -651,7 +778,10 @@ CREATE TABLE pgdisque.retained_25 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_25 ALTER COLUMN result SET COMPRESSION lz4;
@@ -675,7 +805,10 @@ CREATE TABLE pgdisque.retained_26 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_26 ALTER COLUMN result SET COMPRESSION lz4;
@@ -699,7 +832,10 @@ CREATE TABLE pgdisque.retained_27 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_27 ALTER COLUMN result SET COMPRESSION lz4;
@@ -723,7 +859,10 @@ CREATE TABLE pgdisque.retained_3 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_3 ALTER COLUMN result SET COMPRESSION lz4;
@@ -747,7 +886,10 @@ CREATE TABLE pgdisque.retained_4 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_4 ALTER COLUMN result SET COMPRESSION lz4;
@@ -771,7 +913,10 @@ CREATE TABLE pgdisque.retained_5 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_5 ALTER COLUMN result SET COMPRESSION lz4;
@@ -795,7 +940,10 @@ CREATE TABLE pgdisque.retained_6 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_6 ALTER COLUMN result SET COMPRESSION lz4;
@@ -819,7 +967,10 @@ CREATE TABLE pgdisque.retained_7 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_7 ALTER COLUMN result SET COMPRESSION lz4;
@@ -843,7 +994,10 @@ CREATE TABLE pgdisque.retained_8 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_8 ALTER COLUMN result SET COMPRESSION lz4;
@@ -867,7 +1021,10 @@ CREATE TABLE pgdisque.retained_9 (
     worker text NOT NULL,
     error bytea,
     result bytea,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    headers jsonb,
+    progress jsonb,
+    errors jsonb
 )
 WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.retained_9 ALTER COLUMN result SET COMPRESSION lz4;
@@ -891,7 +1048,13 @@ CREATE TABLE pgdisque.schedule (
     name bytea NOT NULL,
     queue bytea NOT NULL,
     body bytea NOT NULL,
-    deadqueue bytea
+    deadqueue bytea,
+    headers jsonb,
+    unique_key bytea,
+    group_key bytea,
+    overlap smallint,
+    last_queue_id integer,
+    last_id bigint
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='200');
 
@@ -942,6 +1105,28 @@ CREATE TABLE pgdisque.unique_key (
     retry integer NOT NULL,
     rank smallint NOT NULL,
     key bytea NOT NULL
+);
+
+CREATE TABLE pgdisque.waiting_job (
+    id bigint NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    pending integer NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    attempts integer,
+    backoff integer,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    outcome smallint,
+    continues boolean DEFAULT false NOT NULL,
+    is_batch boolean DEFAULT false NOT NULL,
+    has_body boolean DEFAULT true NOT NULL,
+    body bytea NOT NULL,
+    group_key bytea,
+    deadqueue bytea,
+    headers jsonb
 );
 
 ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_0 FOR VALUES IN ('0');
@@ -1003,6 +1188,9 @@ ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_9 FOR VALU
 ALTER TABLE ONLY pgdisque.api
     ADD CONSTRAINT api_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY pgdisque.batch
+    ADD CONSTRAINT batch_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pgdisque.bucket
     ADD CONSTRAINT bucket_pkey PRIMARY KEY (queue_id);
 
@@ -1015,11 +1203,20 @@ ALTER TABLE ONLY pgdisque.dead_job
 ALTER TABLE ONLY pgdisque.deadqueue_graph
     ADD CONSTRAINT deadqueue_graph_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY pgdisque.dependency
+    ADD CONSTRAINT dependency_pkey PRIMARY KEY (successor_id, predecessor_id);
+
+ALTER TABLE ONLY pgdisque.flow_job
+    ADD CONSTRAINT flow_job_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pgdisque.job_group
     ADD CONSTRAINT job_group_pkey PRIMARY KEY (queue_id, key);
 
 ALTER TABLE ONLY pgdisque.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (queue_id, rank, id);
+
+ALTER TABLE ONLY pgdisque.library_value
+    ADD CONSTRAINT library_value_pkey PRIMARY KEY (key, field);
 
 ALTER TABLE ONLY pgdisque.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
@@ -1141,11 +1338,36 @@ ALTER TABLE ONLY pgdisque.slot
 ALTER TABLE ONLY pgdisque.unique_key
     ADD CONSTRAINT unique_key_pkey PRIMARY KEY (queue_id, key);
 
+ALTER TABLE ONLY pgdisque.waiting_job
+    ADD CONSTRAINT waiting_job_pkey PRIMARY KEY (queue_id, rank, id);
+
+CREATE INDEX batch_closed ON pgdisque.batch USING btree (id) WHERE ((completed_at IS NULL) AND (closed_at IS NOT NULL));
+
+CREATE INDEX batch_completed ON pgdisque.batch USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+
+CREATE INDEX batch_failure ON pgdisque.batch USING btree (failure_id);
+
+CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at);
+
+CREATE INDEX dead_in_set ON pgdisque.dead_job USING btree (sorted_set, died_at, id) WHERE (sorted_set IS NOT NULL);
+
+CREATE INDEX dead_member ON pgdisque.dead_job USING btree (sha256(body)) WHERE (COALESCE(sorted_set, ''::text) > ''::text);
+
+CREATE INDEX dependency_of_predecessor ON pgdisque.dependency USING btree (predecessor_id, is_counted);
+
+CREATE INDEX flow_job_state ON pgdisque.flow_job USING btree (is_settled, id);
+
 CREATE INDEX job_in_group ON pgdisque.job USING btree (queue_id, group_key, rank, id) WHERE (group_key IS NOT NULL);
+
+CREATE INDEX job_in_set ON pgdisque.job USING btree (sorted_set, wake_at, id) WHERE (sorted_set IS NOT NULL);
+
+CREATE INDEX job_member ON pgdisque.job USING btree (sha256(body)) WHERE (COALESCE(sorted_set, ''::text) > ''::text);
 
 CREATE UNIQUE INDEX job_unique ON pgdisque.job USING btree (queue_id, unique_key) WHERE (unique_key IS NOT NULL);
 
 CREATE INDEX job_wake ON pgdisque.job USING btree (wake_at) WHERE (wake_at IS NOT NULL);
+
+CREATE INDEX library_value_expires ON pgdisque.library_value USING btree (expires_at) WHERE (expires_at < 'infinity'::timestamp with time zone);
 
 CREATE UNIQUE INDEX queue_name ON pgdisque.queue USING btree (sha256(name));
 
@@ -1154,6 +1376,10 @@ CREATE UNIQUE INDEX schedule_name ON pgdisque.schedule USING btree (sha256(name)
 CREATE INDEX schedule_next ON pgdisque.schedule USING btree (next_at);
 
 CREATE INDEX unique_key_until ON pgdisque.unique_key USING btree (until);
+
+CREATE INDEX waiting_job_expiry ON pgdisque.waiting_job USING btree (expires_at);
+
+CREATE UNIQUE INDEX waiting_job_id ON pgdisque.waiting_job USING btree (id);
 
 ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_0_pkey;
 

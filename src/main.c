@@ -10,9 +10,9 @@
 #include <event2/event.h>
 
 #include "acl/acl_file.h"
+#include "admin/cmd_server.h"
 #include "admin/doctor.h"
 #include "admin/info.h"
-#include "admin/server.h"
 #include "base/clock.h"
 #include "base/latency.h"
 #include "base/log.h"
@@ -138,7 +138,9 @@ static const struct db_hooks db_hooks = { on_conn_ready, embedded_trouble };
 
 /* ---- stopping ---- */
 
-void server_stop(void) {
+/* Stops the server in good order. It accepts no new clients, and requests that wait for jobs get an empty reply. Requests
+ * in progress are committed and answered. Takes at most a few seconds. */
+static void main_begin_stop(void) {
     if (server.stopping)
         return;
     log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(),
@@ -172,7 +174,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
     (void)what;
     (void)arg;
     log_notice("server", "received %s", strsignal((int)number));
-    server_stop();
+    main_begin_stop();
 }
 
 static bool main_open_log(void) {
@@ -205,7 +207,7 @@ static void on_main_timer(evutil_socket_t fd, short what, void *arg) {
 }
 
 static bool is_pending(void) {
-    return clients_pending() || long_works_pending() || takes_pending() || batch_pending();
+    return clients_pending() || long_works_pending() || takes_pending() || batch_pending() || http_pending();
 }
 
 static void wait_for_events(void) {
@@ -234,6 +236,7 @@ static void main_run(void) {
         tell_of_start();
         wait_for_events();
         cron_turn();
+        http_turn();
         clients_resume();
         long_works_turn();
         batch_flush();
@@ -404,6 +407,7 @@ static void main_start(void) {
     command_init();
     load_users();
     info_init();
+    shutdown_by(main_begin_stop);
     db_init(server.base, conninfo, &db_hooks);
     doctor_init(server.base);
     batch_start();

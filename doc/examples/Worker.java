@@ -2,6 +2,7 @@ import java.io.*;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
+import java.util.concurrent.*;
 
 /** A worker without a library: the class Client has the protocol. PORT, QUEUE and HEARTBEAT are environment variables. */
 public class Worker {
@@ -18,13 +19,27 @@ public class Worker {
         private Socket socket;
         private InputStream in;
 
-        synchronized Object send(Object... command) throws IOException {
+        /** Sends commands in one write, and returns their replies. A reply may be an error: Refused. */
+        synchronized List<Object> send(List<Object[]> commands) throws IOException {
             if (socket == null) {
                 socket = new Socket("127.0.0.1", Integer.parseInt(setting("PORT", "7711")));
                 socket.setSoTimeout(15000);
                 in = new BufferedInputStream(socket.getInputStream());
             }
             ByteArrayOutputStream out = new ByteArrayOutputStream();
+            for (Object[] command : commands) append(out, command);
+            try {
+                socket.getOutputStream().write(out.toByteArray());
+                List<Object> replies = new ArrayList<>();
+                while (replies.size() < commands.size()) replies.add(read());
+                return replies;
+            } catch (IOException e) {
+                close();
+                throw e;
+            }
+        }
+
+        private static void append(ByteArrayOutputStream out, Object[] command) throws IOException {
             out.write(("*" + command.length + "\r\n").getBytes());
             for (Object word : command) {
                 byte[] bytes = word.toString().getBytes(StandardCharsets.UTF_8);
@@ -32,27 +47,24 @@ public class Worker {
                 out.write(bytes);
                 out.write("\r\n".getBytes());
             }
-            try {
-                socket.getOutputStream().write(out.toByteArray());
-                return read();
-            } catch (IOException e) {
-                close();
-                throw e;
-            }
         }
 
-        /** Sends a command, again and again while the server is away. An error, except LOADING, is thrown. */
-        Object call(Object... command) throws IOException, InterruptedException {
+        /** Sends commands, again and again while the server is away. */
+        List<Object> call(List<Object[]> commands) throws IOException, InterruptedException {
             while (true) {
                 try {
-                    return send(command);
+                    List<Object> replies = send(commands);
+                    if (replies.stream().noneMatch(reply -> isError(reply, "LOADING"))) return replies;
+                    if (stopping) throw new IOException("the server starts");
                 } catch (IOException e) {
                     if (stopping) throw e;
-                } catch (Refused e) {
-                    if (stopping || !e.getMessage().startsWith("LOADING")) throw e;
                 }
                 Thread.sleep(1000);
             }
+        }
+
+        static boolean isError(Object reply, String code) {
+            return reply instanceof Refused && ((Refused) reply).getMessage().startsWith(code);
         }
 
         private String line() throws IOException {
@@ -66,7 +78,7 @@ public class Worker {
         private Object read() throws IOException {
             String line = line(), rest = line.substring(1);
             switch (line.charAt(0)) {
-            case '-': throw new Refused(rest);
+            case '-': return new Refused(rest);
             case ':': return Long.parseLong(rest);
             case '$': return rest.equals("-1") ? null : bulk(Integer.parseInt(rest));
             case '*':
@@ -95,21 +107,25 @@ public class Worker {
     }
 
     /** Your code. Here the body is the number of seconds that the work takes. */
-    static void work(String body) throws InterruptedException {
+    static void work(String body, CountDownLatch cancelled) throws InterruptedException {
         System.out.println("start " + body);
-        Thread.sleep((long) (Double.parseDouble(body) * 1000));
+        if (cancelled.await((long) (Double.parseDouble(body) * 1000), TimeUnit.MILLISECONDS))
+            throw new RuntimeException("cancelled");
         System.out.println("done " + body);
     }
 
-    /** Renews the lease until the job has ended, by the connection of the heartbeat. */
-    static Timer heartbeat(String job) {
+    /** Renews the lease until the job has ended, by the connection of the heartbeat. CANCELLED: the work must stop. */
+    static Timer heartbeat(String job, CountDownLatch cancelled) {
         long every = (long) (Double.parseDouble(setting("HEARTBEAT", "20")) * 1000);
         Timer timer = new Timer(true);
         timer.schedule(new TimerTask() {
             @Override public void run() {
                 try {
-                    beats.send("WORKING", job);
-                } catch (IOException | Refused e) { // STALE: another worker has the job now
+                    Object reply = beats.send(List.<Object[]>of(new Object[] { "WORKING", job })).get(0);
+                    if (reply instanceof Refused) // STALE: another worker has the job now
+                        System.out.println("heartbeat: " + ((Refused) reply).getMessage());
+                    if (Client.isError(reply, "CANCELLED")) cancelled.countDown();
+                } catch (IOException e) {
                     System.out.println("heartbeat: " + e.getMessage());
                 }
             }
@@ -117,22 +133,19 @@ public class Worker {
         return timer;
     }
 
-    static void run(Client client, List<?> job) throws IOException, InterruptedException {
+    /** Returns the command for the end of the job. */
+    static Object[] run(List<?> job) throws InterruptedException {
         String name = job.get(1) + ":" + job.get(7);
         long nacks = (Long) job.get(4);
-        Timer timer = heartbeat(name);
-        Object[] end;
+        CountDownLatch cancelled = new CountDownLatch(1);
+        Timer timer = heartbeat(name, cancelled);
         try {
-            work((String) job.get(2));
-            end = new Object[] { "ACKJOB", name };
+            work((String) job.get(2), cancelled);
+            return new Object[] { "ACKJOB", name };
         } catch (RuntimeException e) {
-            end = new Object[] { "NACK", "DELAY", Math.min(1L << Math.min(nacks, 12), 3600), "ERROR", e.getMessage(), name };
-        }
-        timer.cancel();
-        try {
-            client.call(end);
-        } catch (Refused e) { // STALE: another worker has the job now
-            System.out.println("end of the job: " + e.getMessage());
+            return new Object[] { "NACK", "DELAY", Math.min(1L << Math.min(nacks, 12), 3600), "ERROR", e.getMessage(), name };
+        } finally {
+            timer.cancel();
         }
     }
 
@@ -148,10 +161,21 @@ public class Worker {
             }
         }));
         Client client = new Client();
-        while (!stopping) {
-            Object jobs = client.call("GETJOB", "TIMEOUT", 2000, "WITHCOUNTERS", "WITHTOKENS", "FROM", setting("QUEUE", "emails"));
-            if (jobs != null)
-                for (Object job : (List<?>) jobs) run(client, (List<?>) job);
+        Object[] get = { "GETJOB", "TIMEOUT", 2000, "WITHCOUNTERS", "WITHTOKENS", "FROM", setting("QUEUE", "emails") };
+        List<Object[]> commands = new ArrayList<>();
+        while (true) {
+            // The end of a job and the next GETJOB are one write, and usually one transaction of the server.
+            if (!stopping) commands.add(get);
+            if (commands.isEmpty()) break;
+            List<Object> replies = client.call(commands);
+            commands.clear();
+            if (replies.get(replies.size() - 1) instanceof Refused) Thread.sleep(1000);
+            for (Object reply : replies) {
+                if (reply instanceof Refused) // STALE: another worker has the job now
+                    System.out.println("refused: " + ((Refused) reply).getMessage());
+                if (reply instanceof List)
+                    for (Object job : (List<?>) reply) commands.add(run((List<?>) job));
+            }
         }
     }
 }

@@ -18,7 +18,13 @@ struct beat {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int ended;
+    volatile sig_atomic_t cancelled; /* the work must stop */
     char name[128]; /* ID:token */
+};
+
+struct command {
+    int argc;
+    const char *argv[8];
 };
 
 static const char *setting(const char *name, const char *value) {
@@ -34,18 +40,29 @@ static redisContext *connect_server(void) {
     return c;
 }
 
-/* Sends a command, again and again while the server is away. An error other than LOADING is a reply. */
-static redisReply *call(redisContext **c, int argc, const char **argv) {
-    for (;;) {
-        redisReply *reply = NULL;
+/* Sends commands in one write, and gives their replies. Returns 0 if the server is away. */
+static int exchange(redisContext *c, int count, const struct command *commands, redisReply **replies) {
+    int got = 0, ok = c && !c->err;
 
+    for (int i = 0; ok && i < count; i++)
+        redisAppendCommandArgv(c, commands[i].argc, (const char **)commands[i].argv, NULL);
+    while (ok && got < count) {
+        ok = redisGetReply(c, (void **)&replies[got]) == REDIS_OK;
+        if (ok && replies[got++]->type == REDIS_REPLY_ERROR)
+            ok = strncmp(replies[got - 1]->str, "LOADING", 7) != 0;
+    }
+    while (!ok && got > 0)
+        freeReplyObject(replies[--got]);
+    return ok;
+}
+
+/* Sends commands, again and again while the server is away. An error other than LOADING is a reply. */
+static void call(redisContext **c, int count, const struct command *commands, redisReply **replies) {
+    for (;;) {
         if (!*c)
             *c = connect_server();
-        if (*c && !(*c)->err)
-            reply = redisCommandArgv(*c, argc, argv, NULL);
-        if (reply && (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "LOADING", 7) != 0))
-            return reply;
-        freeReplyObject(reply);
+        if (exchange(*c, count, commands, replies))
+            return;
         redisFree(*c);
         *c = NULL;
         if (stopping)
@@ -54,22 +71,32 @@ static redisReply *call(redisContext **c, int argc, const char **argv) {
     }
 }
 
-/* Your code. Here the body is the number of seconds that the work takes. A signal interrupts nanosleep(). */
-static const char *work(const char *body) {
+static double now(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Your code. Here the body is the number of seconds that the work takes. */
+static const char *work(const char *body, const struct beat *b) {
+    struct timespec step = {0, 50000000};
     char *end;
-    double seconds = strtod(body, &end);
-    struct timespec left = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
+    double until = now() + strtod(body, &end);
 
     printf("start %s\n", body);
     if (end == body)
         return "not a number";
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        ;
+    while (now() < until) {
+        if (b->cancelled)
+            return "cancelled";
+        nanosleep(&step, NULL);
+    }
     printf("done %s\n", body);
     return NULL;
 }
 
-/* Renews the lease until the job has ended, by a connection of its own. */
+/* Renews the lease until the job has ended, by a connection of its own. CANCELLED: the work must stop. */
 static void *heartbeat(void *arg) {
     struct beat *b = arg;
     redisContext *c = connect_server();
@@ -84,8 +111,10 @@ static void *heartbeat(void *arg) {
         if (!b->ended && c && !c->err) {
             redisReply *reply = redisCommand(c, "WORKING %s", b->name);
 
-            if (reply && reply->type == REDIS_REPLY_ERROR) /* STALE: another worker has the job now */
+            if (reply && reply->type == REDIS_REPLY_ERROR) { /* STALE: another worker has the job now */
                 printf("heartbeat: %s\n", reply->str);
+                b->cancelled = strncmp(reply->str, "CANCELLED", 9) == 0;
+            }
             freeReplyObject(reply);
         }
     }
@@ -98,6 +127,7 @@ static void start_beat(struct beat *b) {
     sigset_t term, before;
 
     b->ended = 0;
+    b->cancelled = 0;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     sigemptyset(&term);
@@ -115,25 +145,20 @@ static void end_beat(struct beat *b) {
     pthread_join(b->thread, NULL);
 }
 
-/* An element of job: queue, ID, body, "nacks", n, "additional-deliveries", n, token. */
-static void run(redisContext **c, redisReply **job) {
+/* Runs a job, and gives the command for its end. An element of job: queue, ID, body, "nacks", n, "additional-deliveries",
+ * n, token. */
+static void run(redisReply **job, struct command *end) {
+    static struct beat b;
+    static char delay[16];
     long long nacks = job[4]->integer;
-    struct beat b;
-    char delay[16];
-    redisReply *reply;
 
     snprintf(b.name, sizeof(b.name), "%s:%lld", job[1]->str, job[7]->integer);
     snprintf(delay, sizeof(delay), "%d", nacks < 12 ? 1 << nacks : 3600);
     start_beat(&b);
-    const char *error = work(job[2]->str);
+    const char *error = work(job[2]->str, &b);
     end_beat(&b);
-    if (error)
-        reply = call(c, 6, (const char *[]){"NACK", "DELAY", delay, "ERROR", error, b.name});
-    else
-        reply = call(c, 2, (const char *[]){"ACKJOB", b.name});
-    if (reply->type == REDIS_REPLY_ERROR) /* STALE: another worker has the job now */
-        printf("end of the job: %s\n", reply->str);
-    freeReplyObject(reply);
+    *end = error ? (struct command){6, {"NACK", "DELAY", delay, "ERROR", error, b.name}}
+                 : (struct command){2, {"ACKJOB", b.name}};
 }
 
 static void stop(int number) {
@@ -143,19 +168,33 @@ static void stop(int number) {
 
 int main(void) {
     struct sigaction action = {.sa_handler = stop};
-    const char *get[] = {"GETJOB", "TIMEOUT", "2000", "WITHCOUNTERS", "WITHTOKENS", "FROM", setting("QUEUE", "emails")};
+    const struct command get = {
+        7, {"GETJOB", "TIMEOUT", "2000", "WITHCOUNTERS", "WITHTOKENS", "FROM", setting("QUEUE", "emails")}};
+    struct command commands[2];
+    redisReply *replies[2];
     redisContext *c = NULL;
+    int count = 0; /* 1: commands[0] is the end of a job */
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     sigaction(SIGTERM, &action, NULL);
-    while (!stopping) {
-        redisReply *jobs = call(&c, 7, get);
-
-        if (jobs->type == REDIS_REPLY_ERROR)
-            fprintf(stderr, "GETJOB: %s\n", jobs->str);
-        for (size_t i = 0; jobs->type == REDIS_REPLY_ARRAY && i < jobs->elements; i++)
-            run(&c, jobs->element[i]->element);
-        freeReplyObject(jobs);
+    while (count > 0 || !stopping) {
+        /* The end of a job and the next GETJOB are one write, and usually one transaction of the server. */
+        if (!stopping)
+            commands[count++] = get;
+        if (count == 0)
+            break;
+        call(&c, count, commands, replies);
+        int sent = count;
+        if (replies[sent - 1]->type == REDIS_REPLY_ERROR)
+            sleep(1);
+        count = 0;
+        for (int i = 0; i < sent; i++) {
+            if (replies[i]->type == REDIS_REPLY_ERROR) /* STALE: another worker has the job now */
+                printf("refused: %s\n", replies[i]->str);
+            if (replies[i]->type == REDIS_REPLY_ARRAY && replies[i]->elements > 0)
+                run(replies[i]->element[0]->element, &commands[count++]);
+            freeReplyObject(replies[i]);
+        }
     }
     redisFree(c);
     return 0;

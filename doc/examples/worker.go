@@ -31,39 +31,64 @@ type client struct {
 	stopping   context.Context
 }
 
-// call sends a command, again and again while the server is away. A reply that is an error, except LOADING, ends it.
-func (c *client) call(command string, args ...interface{}) (interface{}, error) {
-	for {
-		var reply interface{}
-		var err error
-		if c.connection == nil || c.connection.Err() != nil {
-			c.connection, err = connect()
+type command []interface{}
+
+// send sends commands in one write, and returns their replies. A reply may be an error.
+func (c *client) send(commands []command) ([]interface{}, error) {
+	var err error
+	if c.connection == nil || c.connection.Err() != nil {
+		if c.connection, err = connect(); err != nil {
+			return nil, err
 		}
-		if err == nil {
-			reply, err = c.connection.Do(command, args...)
-		}
+	}
+	for _, words := range commands {
+		c.connection.Send(words[0].(string), words[1:]...)
+	}
+	c.connection.Flush()
+	replies := make([]interface{}, len(commands))
+	for i := range replies {
+		reply, err := c.connection.Receive()
 		refused, isReply := err.(redis.Error)
-		if err == nil || c.stopping.Err() != nil || isReply && !strings.HasPrefix(string(refused), "LOADING") {
-			return reply, err
+		if err != nil && (!isReply || strings.HasPrefix(string(refused), "LOADING")) {
+			c.connection.Close()
+			return nil, err
+		}
+		if replies[i] = reply; isReply {
+			replies[i] = refused
+		}
+	}
+	return replies, nil
+}
+
+// call sends commands, again and again while the server is away.
+func (c *client) call(commands ...command) ([]interface{}, error) {
+	for {
+		replies, err := c.send(commands)
+		if err == nil || c.stopping.Err() != nil {
+			return replies, err
 		}
 		time.Sleep(time.Second)
 	}
 }
 
 // work is your code. Here the body is the number of seconds that the work takes.
-func work(body string) error {
+func work(body string, cancelled context.Context) error {
 	fmt.Println("start", body)
 	seconds, err := strconv.ParseFloat(body, 64)
 	if err != nil {
 		return err
 	}
-	time.Sleep(time.Duration(seconds * float64(time.Second)))
-	fmt.Println("done", body)
-	return nil
+	select {
+	case <-cancelled.Done():
+		return fmt.Errorf("cancelled")
+	case <-time.After(time.Duration(seconds * float64(time.Second))):
+		fmt.Println("done", body)
+		return nil
+	}
 }
 
-// heartbeat renews the lease until the job has ended, by a connection of its own.
-func heartbeat(job string, every time.Duration, ended context.Context) {
+// heartbeat renews the lease until the job has ended, by a connection of its own. CANCELLED: the work must stop.
+func heartbeat(job string, every time.Duration, ended context.Context, cancel context.CancelFunc) {
 	c := client{stopping: ended}
 	for ticker := time.NewTicker(every); ; {
 		select {
@@ -74,48 +99,74 @@ func heartbeat(job string, every time.Duration, ended context.Context) {
 			}
 			return
 		case <-ticker.C:
-			if _, err := c.call("WORKING", job); err != nil { // STALE: another worker has the job now
-				fmt.Println("heartbeat:", err)
+			replies, err := c.call(command{"WORKING", job})
+			if err != nil {
+				continue
+			}
+			if refused, isError := replies[0].(redis.Error); isError { // STALE: another worker has the job now
+				fmt.Println("heartbeat:", refused)
+				if strings.HasPrefix(string(refused), "CANCELLED") {
+					cancel()
+				}
 			}
 		}
 	}
 }
 
-func run(c *client, job []interface{}, every time.Duration) {
+// run returns the command for the end of the job.
+func run(job []interface{}, every time.Duration) command {
 	nacks, token := job[4].(int64), job[7].(int64)
 	name := fmt.Sprintf("%s:%d", job[1], token)
 	ended, end := context.WithCancel(context.Background())
-	go heartbeat(name, every, ended)
-	err := work(string(job[2].([]byte)))
-	end()
+	cancelled, cancel := context.WithCancel(context.Background())
+	defer end()
+	defer cancel()
+	go heartbeat(name, every, ended, cancel)
+	err := work(string(job[2].([]byte)), cancelled)
 	if err == nil {
-		_, err = c.call("ACKJOB", name)
-	} else {
-		delay := 3600
-		if nacks < 12 {
-			delay = 1 << nacks
-		}
-		_, err = c.call("NACK", "DELAY", delay, "ERROR", err.Error(), name)
+		return command{"ACKJOB", name}
 	}
-	if err != nil { // STALE: another worker has the job now
-		fmt.Println("end of the job:", err)
+	delay := 3600
+	if nacks < 12 {
+		delay = 1 << nacks
 	}
+	return command{"NACK", "DELAY", delay, "ERROR", err.Error(), name}
 }
 
 func main() {
 	stopping, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	seconds, _ := strconv.ParseFloat(setting("HEARTBEAT", "20"), 64)
 	every := time.Duration(seconds * float64(time.Second))
+	get := command{"GETJOB", "TIMEOUT", 2000, "WITHCOUNTERS", "WITHTOKENS", "FROM", setting("QUEUE", "emails")}
 	c := client{stopping: stopping}
-	for stopping.Err() == nil {
-		reply, err := c.call("GETJOB", "TIMEOUT", 2000, "WITHCOUNTERS", "WITHTOKENS", "FROM", setting("QUEUE", "emails"))
-		jobs, err := redis.Values(reply, err)
-		if err != nil && err != redis.ErrNil {
-			fmt.Println("GETJOB:", err)
+	var ends []command
+	for len(ends) > 0 || stopping.Err() == nil {
+		// The end of a job and the next GETJOB are one write, and usually one transaction of the server.
+		commands := ends
+		if stopping.Err() == nil {
+			commands = append(commands, get)
+		}
+		if len(commands) == 0 {
+			break
+		}
+		replies, err := c.call(commands...)
+		if err != nil {
+			fmt.Println("stopped while the server was away:", err)
+			return
+		}
+		if _, isError := replies[len(replies)-1].(redis.Error); isError {
 			time.Sleep(time.Second)
 		}
-		for _, job := range jobs {
-			run(&c, job.([]interface{}), every)
+		ends = nil
+		for _, reply := range replies {
+			switch reply := reply.(type) {
+			case redis.Error: // STALE: another worker has the job now
+				fmt.Println("refused:", reply)
+			case []interface{}:
+				for _, job := range reply {
+					ends = append(ends, run(job.([]interface{}), every))
+				}
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@
 // A worker with phpredis. PORT, QUEUE and HEARTBEAT (seconds) are environment variables.
 $stopping = false;
 $running = null; // the ID and token of the job that runs
+$cancelled = false;
 $beats = null;   // the connection of the heartbeat
 
 function setting($name, $default)
@@ -41,16 +42,20 @@ function work($body)
     if (!is_numeric($body))
         throw new Exception("not a number: $body");
     $end = microtime(true) + $body;
-    while (microtime(true) < $end)
-        usleep(100000);
+    while (microtime(true) < $end) {
+        if ($GLOBALS['cancelled'])
+            throw new Exception('cancelled');
+        usleep(50000);
+    }
     echo "done $body\n";
 }
 
 function run(&$redis, $job)
 {
-    global $running, $heartbeat;
+    global $running, $cancelled, $heartbeat;
     [, $id, $body, , $nacks, , , $token] = $job;
     $running = "$id:$token";
+    $cancelled = false;
     pcntl_alarm($heartbeat);
     try {
         work($body);
@@ -66,15 +71,16 @@ function run(&$redis, $job)
     }
 }
 
-// Renews the lease of the job that runs, and sets the next alarm.
+// Renews the lease of the job that runs, and sets the next alarm. CANCELLED: the work must stop.
 function heartbeat()
 {
-    global $beats, $running, $heartbeat;
+    global $beats, $running, $cancelled, $heartbeat;
     try {
         $beats = $beats ?? connect();
         $beats->rawCommand('WORKING', $running);
     } catch (RedisException $e) { // STALE: another worker has the job now
         echo 'heartbeat: ', $e->getMessage(), "\n";
+        $cancelled = str_starts_with($e->getMessage(), 'CANCELLED');
         $beats = null;
     }
     pcntl_alarm($heartbeat);

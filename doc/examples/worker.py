@@ -16,61 +16,79 @@ def connect():
     return redis.Redis(port=int(os.environ.get("PORT", 7711)), socket_timeout=15)
 
 
-def call(connection, *command):
-    """Sends a command, again and again while the server is away. LOADING is a ConnectionError of redis-py."""
+def call(connection, commands):
+    """Sends commands in one write, again and again while the server is away. LOADING is a ConnectionError of redis-py.
+
+    A reply may be an error.
+    """
     while True:
         try:
-            return connection.execute_command(*command)
+            pipeline = connection.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            return pipeline.execute(raise_on_error=False)
         except (redis.ConnectionError, redis.TimeoutError):
             if stopping.is_set():
                 raise
             time.sleep(1)
 
 
-def work(body):
+def work(body, cancelled):
     """Your code. Here the body is the number of seconds that the work takes."""
     print("start", body, flush=True)
-    time.sleep(float(body))
+    if cancelled.wait(float(body)):
+        raise RuntimeError("cancelled")
     print("done", body, flush=True)
 
 
-def heartbeat(job, ended):
-    """Renews the lease while the job runs, by a connection of its own."""
+def heartbeat(job, ended, cancelled):
+    """Renews the lease while the job runs, by a connection of its own. CANCELLED: the work must stop."""
     connection = connect()
     while not ended.wait(HEARTBEAT):
         try:
             connection.execute_command("WORKING", job)
         except redis.RedisError as error:  # STALE: another worker has the job now
             print("heartbeat:", error, flush=True)
+            if str(error).startswith("CANCELLED"):
+                cancelled.set()
     connection.close()
 
 
-def run(connection, job):
+def run(job):
+    """Returns the command for the end of the job."""
     queue, job_id, body, _, nacks, _, redeliveries, token = job
     name = f"{job_id.decode()}:{token}"
-    ended = threading.Event()
-    beat = threading.Thread(target=heartbeat, args=(name, ended), daemon=True)
+    ended, cancelled = threading.Event(), threading.Event()
+    beat = threading.Thread(target=heartbeat, args=(name, ended, cancelled), daemon=True)
     beat.start()
     try:
-        work(body.decode())
+        work(body.decode(), cancelled)
         end = ["ACKJOB", name]
     except Exception as error:
         end = ["NACK", "DELAY", min(2 ** nacks, 3600), "ERROR", str(error), name]
     ended.set()
     beat.join()
-    try:
-        call(connection, *end)
-    except redis.ResponseError as error:  # STALE: another worker has the job now
-        print("end of the job:", error, flush=True)
+    return end
 
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     connection = connect()
-    while not stopping.is_set():
-        command = "GETJOB TIMEOUT 2000 WITHCOUNTERS WITHTOKENS FROM".split()
-        for job in call(connection, *command, QUEUE) or []:
-            run(connection, job)
+    get = [*"GETJOB TIMEOUT 2000 WITHCOUNTERS WITHTOKENS FROM".split(), QUEUE]
+    ends = []
+    while True:
+        # The end of a job and the next GETJOB are one write, and usually one transaction of the server.
+        commands = ends + ([] if stopping.is_set() else [get])
+        if not commands:
+            return
+        replies = call(connection, commands)
+        for reply in replies:
+            if isinstance(reply, Exception):  # STALE: another worker has the job now
+                print("refused:", reply, flush=True)
+        if isinstance(replies[-1], Exception):
+            time.sleep(1)
+        jobs = replies[-1] if commands[-1] is get else None
+        ends = [run(job) for job in jobs] if isinstance(jobs, list) else []
 
 
 main()

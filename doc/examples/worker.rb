@@ -19,35 +19,43 @@ rescue Redis::BaseConnectionError, Redis::CommandError => e
   retry
 end
 
+# The job that runs.
+Job = Struct.new(:name, :cancelled)
+
 # Your code. Here the body is the number of seconds that the work takes.
-def work(body)
+def work(body, job)
   puts "start #{body}"
-  sleep Float(body)
+  ends_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + Float(body)
+  while Process.clock_gettime(Process::CLOCK_MONOTONIC) < ends_at
+    raise 'cancelled' if job.cancelled
+    sleep 0.05
+  end
   puts "done #{body}"
 end
 
-# Renews the lease until the thread is killed, by a connection of its own.
-def heartbeat(name)
+# Renews the lease until the thread is killed, by a connection of its own. CANCELLED: the work must stop.
+def heartbeat(job)
   redis = connect
   loop do
     sleep HEARTBEAT
-    redis.call(['WORKING', name])
+    redis.call(['WORKING', job.name])
   rescue Redis::BaseError => e # STALE: another worker has the job now
     puts "heartbeat: #{e.message}"
+    job.cancelled = true if e.message.start_with?('CANCELLED')
   end
 ensure
   redis&.close
 end
 
-def run(redis, job)
-  _queue, id, body, _, nacks, _, _redeliveries, token = job
-  name = "#{id}:#{token}"
-  beat = Thread.new { heartbeat(name) }
+def run(redis, delivery)
+  _queue, id, body, _, nacks, _, _redeliveries, token = delivery
+  job = Job.new("#{id}:#{token}", false)
+  beat = Thread.new { heartbeat(job) }
   begin
-    work(body)
-    last = ['ACKJOB', name]
+    work(body, job)
+    last = ['ACKJOB', job.name]
   rescue StandardError => e
-    last = ['NACK', 'DELAY', [2**nacks, 3600].min, 'ERROR', e.message, name]
+    last = ['NACK', 'DELAY', [2**nacks, 3600].min, 'ERROR', e.message, job.name]
   end
   beat.kill.join
   call(redis, *last)

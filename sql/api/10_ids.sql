@@ -1,4 +1,4 @@
---! version 4
+--! version 6
 -- Job IDs, in the format of job_key.c.
 
 set local search_path = pg_catalog, pg_temp;

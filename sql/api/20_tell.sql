@@ -12,6 +12,14 @@ create or replace function pgdisque.api_counted(
 language sql immutable
 return 'c' || queue_id || ',' || len || ',' || total || ',' || jobs_in || ',' || jobs_out;
 
+-- Changes of the numbers of delayed and waiting jobs; no item if there are none.
+create or replace function pgdisque.api_states(queue_id integer, delayed bigint, waiting bigint) returns text[]
+language sql immutable
+return case
+    when delayed = 0 and waiting = 0 then '{}'
+    else array['j' || queue_id || ',' || delayed || ',' || waiting]
+end;
+
 create or replace function pgdisque.api_item(
     item text, queue_id integer, rank smallint, id bigint, number bigint default null
 ) returns text
@@ -24,7 +32,7 @@ create or replace function pgdisque.api_leased(
 language sql immutable
 return pgdisque.api_item('g', queue_id, rank, id, pgdisque.api_us(until)) || case when last then ',1' else ',0' end;
 
--- Sends items (news.h) to the servers when this transaction commits, in messages as in peers.h.
+-- Sends items (outbox.h) to the servers when this transaction commits, in messages as in peers.h.
 create or replace function pgdisque.api_tell(items text[]) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare

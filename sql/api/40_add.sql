@@ -2,6 +2,24 @@
 
 set local search_path = pg_catalog, pg_temp;
 
+-- Earlier versions had these functions without headers. A call must find one function only.
+drop function if exists
+    pgdisque.add_job(
+        text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text, text, integer),
+    pgdisque.add_job(
+        text, text, integer, integer, integer, integer, boolean, integer, integer, text, text, text, integer),
+    pgdisque.add_jobs(
+        text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text, text[], integer),
+    pgdisque.add_jobs(
+        text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text, text[], integer),
+    pgdisque.api_add_unique(
+        text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text, text[], integer),
+    pgdisque.api_add(
+        text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text, text, integer),
+    pgdisque.api_insert(
+        bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer, integer, integer, bytea, bytea,
+        bytea, timestamptz);
+
 -- A setting of a queue, for jobs without the option: QCONFIG.
 create or replace function pgdisque.api_setting(queue_id integer, name text) returns integer
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -94,21 +112,46 @@ begin
 end
 $$;
 
+-- Checks headers as headers.c.
+create or replace function pgdisque.api_refuse_headers(headers jsonb) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    wrong text := case
+        when jsonb_typeof(headers) <> 'object' then 'ERR headers must be an object of strings'
+    end;
+begin
+    if wrong is null then
+        select case
+            when bool_or(jsonb_typeof(h.value) <> 'string') then 'ERR headers must be an object of strings'
+            when count(*) > 32 then 'LIMIT a job has at most 32 headers'
+            when bool_or(octet_length(h.key) not between 1 and 128)
+                then 'ERR the name of a header must have 1 to 128 bytes'
+            when sum(octet_length(h.key) + octet_length(h.value #>> '{}')) > 8192
+                then 'LIMIT the headers of a job have at most 8192 bytes'
+        end into wrong
+        from jsonb_each(headers) as h;
+    end if;
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
 -- Inserts jobs that differ only in ids and bodies. Jobs of a group wait for their release.
 create or replace function pgdisque.api_insert(
     ids bigint[], bodies bytea[], queue_id integer, added_at timestamptz, delay integer, retry integer, ttl integer,
     priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea, unique_key bytea,
-    unique_until timestamptz
+    unique_until timestamptz, headers jsonb
 ) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key,
-         unique_key, unique_until, body)
+         unique_key, unique_until, body, headers)
     select
         a.id, case when group_key is null then r.ready_at else 'infinity' end, e.expires_at,
         case when delay > 0 then r.ready_at when priority > 0 or ttl <> 86400 then e.expires_at end,
         queue_id, retry, delay, -priority, nullif(attempts, 0), nullif(backoff, 0), deadqueue, group_key,
-        unique_key, unique_until, a.body
+        unique_key, unique_until, a.body, nullif(headers, '{}')
     from unnest(ids, bodies) as a (id, body)
     cross join lateral (select pgdisque.api_created_at(a.id) + ttl * interval '1 second') as e (expires_at)
     -- The ready_at is a second in the past, because a server's clock may be late. A claim that does not see the
@@ -134,10 +177,11 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
             else '{}'
         end
         || case
-            when is_grouped then array[
+            when is_grouped then pgdisque.api_states(queue_id, 0, count) || array[
                 pgdisque.api_counted(queue_id, 0, count, 0, 0),
                 pgdisque.api_item('m', queue_id, (-priority)::smallint, first_id)]
-            when delay > 0 then array[pgdisque.api_counted(queue_id, 0, count, 0, 0)]
+            when delay > 0 then
+                pgdisque.api_states(queue_id, count, 0) || pgdisque.api_counted(queue_id, 0, count, 0, 0)
             else array[
                 pgdisque.api_counted(queue_id, count, count, count, 0),
                 pgdisque.api_item('a', queue_id, (-priority)::smallint, first_id, count)]
@@ -175,7 +219,7 @@ begin
     where j.queue_id = api_take_key.queue_id
       and j.unique_key = api_take_key.unique_key
       and j.unique_key is not null
-      and j.expires_at <= taken_at;
+      and {{key_is_free(j, taken_at)}};
     select pgdisque.api_id(secret, n.id, h.queue_id, h.rank, h.id, h.expires_at, h.retry) into holder
     from (
         select j.queue_id, j.rank, j.id, j.expires_at, j.retry
@@ -199,7 +243,8 @@ $$;
 -- Adds jobs that differ only in their bodies. Returns their IDs, in the order of the bodies.
 create or replace function pgdisque.api_add(
     queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
-    attempts integer, backoff integer, deadqueue text, group_key text, unique_key text, unique_for integer
+    attempts integer, backoff integer, deadqueue text, group_key text, unique_key text, unique_for integer,
+    headers jsonb
 ) returns setof text
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -220,6 +265,7 @@ begin
     end if;
     perform pgdisque.api_refuse(delay, retry, ttl, priority);
     perform pgdisque.api_refuse_group(group_bytes, delay);
+    perform pgdisque.api_refuse_headers(headers);
     if queue is null or array_position(bodies, null) is not null then
         raise exception 'ERR queue and job must not be null' using errcode = 'null_value_not_allowed';
     end if;
@@ -251,7 +297,7 @@ begin
     ids := array(select pgdisque.api_new_id() from generate_series(1, cardinality(bodies)) order by 1);
     perform pgdisque.api_insert(
         ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, settled.attempts, settled.backoff,
-        settled.deadqueue, group_bytes, key, key_until);
+        settled.deadqueue, group_bytes, key, key_until, headers);
     if key_until is not null then
         insert into pgdisque.unique_key as k (id, expires_at, until, queue_id, retry, rank, key)
         values (
@@ -279,7 +325,8 @@ $$;
 -- bodies. All sessions take keys in the same order, so that sessions with the same keys cannot deadlock.
 create or replace function pgdisque.api_add_unique(
     queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
-    attempts integer, backoff integer, deadqueue text, group_key text, unique_keys text[], unique_for integer
+    attempts integer, backoff integer, deadqueue text, group_key text, unique_keys text[], unique_for integer,
+    headers jsonb
 ) returns setof text
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -287,7 +334,7 @@ begin
     if unique_keys is null then
         return query select pgdisque.api_add(
             queue, bodies, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null,
-            unique_for);
+            unique_for, headers);
         return;
     end if;
     if cardinality(unique_keys) <> coalesce(cardinality(bodies), 0) then
@@ -305,7 +352,7 @@ begin
     for i in 1..coalesce(cardinality(bodies), 0) loop
         return query select pgdisque.api_add(
             queue, bodies[i:i], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key,
-            unique_keys[i], case when unique_keys[i] is not null then unique_for end);
+            unique_keys[i], case when unique_keys[i] is not null then unique_for end, headers);
     end loop;
 end
 $$;
@@ -313,53 +360,85 @@ $$;
 -- Adds a job, or several jobs, and returns the IDs. unique_key: while a job with that key exists in the queue,
 -- or for unique_for seconds, no job is added and the ID of that job is returned. unique_keys: a key per job, or
 -- null. wake false: servers are informed by wake() only, and this transaction does not take the lock of NOTIFY.
+-- headers: an object of strings.
 create or replace function pgdisque.add_job(
     queue text, job bytea, delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
     backoff integer default null, deadqueue text default null, group_key text default null,
-    unique_key text default null, unique_for integer default null
+    unique_key text default null, unique_for integer default null,
+    headers jsonb default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add(
         queue, array[job], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_key,
-        unique_for)
+        unique_for, headers)
 $$;
 
 create or replace function pgdisque.add_job(
     queue text, job text, delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
     backoff integer default null, deadqueue text default null, group_key text default null,
-    unique_key text default null, unique_for integer default null
+    unique_key text default null, unique_for integer default null,
+    headers jsonb default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add(
         queue, array[convert_to(job, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue,
-        group_key, unique_key, unique_for)
+        group_key, unique_key, unique_for, headers)
+$$;
+
+create or replace function pgdisque.add_job(
+    queue text, job jsonb, delay integer default 0, retry integer default null, ttl integer default null,
+    priority integer default 0, wake boolean default true, attempts integer default null,
+    backoff integer default null, deadqueue text default null, group_key text default null,
+    unique_key text default null, unique_for integer default null,
+    headers jsonb default null
+) returns text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_add(
+        queue, array[convert_to(job::text, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue,
+        group_key, unique_key, unique_for, headers)
 $$;
 
 create or replace function pgdisque.add_jobs(
     queue text, jobs bytea[], delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
     backoff integer default null, deadqueue text default null, group_key text default null,
-    unique_keys text[] default null, unique_for integer default null
+    unique_keys text[] default null, unique_for integer default null,
+    headers jsonb default null
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_unique(
         queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys,
-        unique_for)
+        unique_for, headers)
 $$;
 
 create or replace function pgdisque.add_jobs(
     queue text, jobs text[], delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
     backoff integer default null, deadqueue text default null, group_key text default null,
-    unique_keys text[] default null, unique_for integer default null
+    unique_keys text[] default null, unique_for integer default null,
+    headers jsonb default null
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_unique(
         queue,
         array(select convert_to(j.job, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for)
+        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for, headers)
+$$;
+
+create or replace function pgdisque.add_jobs(
+    queue text, jobs jsonb[], delay integer default 0, retry integer default null, ttl integer default null,
+    priority integer default 0, wake boolean default true, attempts integer default null,
+    backoff integer default null, deadqueue text default null, group_key text default null,
+    unique_keys text[] default null, unique_for integer default null,
+    headers jsonb default null
+) returns setof text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_add_unique(
+        queue,
+        array(select convert_to(j.job::text, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
+        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for, headers)
 $$;
 
 -- Informs the servers about queues to which jobs were added with wake => false. Call it after their commit.

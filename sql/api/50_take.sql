@@ -56,11 +56,25 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         'pgdisque.cursor_' || queue_id, rank || ',' || id || ',' || extract(epoch from full_at), false)
 $$;
 
+-- The function of earlier versions has no column headers.
+do $$
+begin
+    if exists (
+        select
+        from pg_proc as p
+        where p.oid = to_regprocedure('pgdisque.get_jobs(text, integer, text)')
+          and not 'headers' = any (p.proargnames)
+    ) then
+        drop function pgdisque.get_jobs(text, integer, text);
+    end if;
+end
+$$;
+
 -- Takes jobs for a worker, with leases of their retry times. A rollback puts them back at once. A call
 -- continues at the scan position of the session's last call. At intervals it scans the queue from the
 -- beginning, for redelivered jobs. A full scan at each call would pass over all dead rows.
 create or replace function pgdisque.get_jobs(queue text, count integer default 1, worker text default null)
-returns table (id text, body bytea, nacks integer, additional_deliveries integer, token bigint)
+returns table (id text, body bytea, nacks integer, additional_deliveries integer, token bigint, headers jsonb)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
     place record;
@@ -111,6 +125,7 @@ begin
         nacks := job.nacks;
         additional_deliveries := job.additional_deliveries;
         token := pgdisque.api_token(job.nacks, job.additional_deliveries);
+        headers := job.headers;
         return next;
     end loop;
     perform pgdisque.api_set_cursor(place.queue_id, place_at.rank, place_at.id, place_at.full_at);

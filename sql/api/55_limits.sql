@@ -80,31 +80,25 @@ begin
 end
 $$;
 
--- Returns how many jobs the rate allows now. Other sessions cannot take these tokens until the transaction
--- ends.
-create or replace function pgdisque.api_tokens(queue_id integer, rate integer) returns integer
+drop function if exists pgdisque.api_tokens(integer, integer), pgdisque.api_spend(integer, integer, integer);
+
+-- Returns how many jobs the rate allows now; null: there is no rate. Other sessions cannot take these tokens until the
+-- transaction ends.
+create or replace function pgdisque.api_tokens(queue_id integer) returns integer
 language sql volatile set search_path = pg_catalog, pg_temp as $$
-    select coalesce(floor(max(b.tokens))::integer, 0)
-    from (
-        select least(
-            greatest(1, rate / 10.0),
-            b.tokens + rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))) as tokens
-        from pgdisque.bucket as b
-        where b.queue_id = api_tokens.queue_id
-        for update skip locked
-    ) as b
+    with {{limits(api_tokens.queue_id)}}
+    select case when l.rate > 0 then coalesce((select floor(b.tokens)::integer from bucket as b), 0) end
+    from setting as l
 $$;
 
-create or replace function pgdisque.api_spend(queue_id integer, rate integer, jobs integer) returns void
+create or replace function pgdisque.api_spend(queue_id integer, jobs integer) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
+    with {{limits(api_spend.queue_id)}}
     update pgdisque.bucket as b
-    set tokens = least(
-            greatest(1, rate / 10.0),
-            b.tokens + rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))) - jobs,
-        settled_at = clock_timestamp()
+    set {{spend(u, api_spend.jobs)}}
+    from bucket as u
     where b.queue_id = api_spend.queue_id
-      and rate > 0
-      and jobs > 0
+      and api_spend.jobs > 0
 $$;
 
 -- As api_claim(), for a queue with max-active.
@@ -176,12 +170,12 @@ set search_path = pg_catalog, pg_temp as $$
 declare
     is_limited constant boolean := coalesce(pgdisque.api_setting(queue_id, 'per-group'), 0) = 0;
     most constant integer := pgdisque.api_most_active(queue_id);
-    rate constant integer := case when is_limited then coalesce(pgdisque.api_setting(queue_id, 'rate'), 0) else 0 end;
+    tokens constant integer := case
+        when is_limited and pgdisque.api_setting(queue_id, 'rate') > 0 then pgdisque.api_tokens(queue_id)
+    end;
     jobs pgdisque.job[];
 begin
-    if rate > 0 then
-        count := least(count, pgdisque.api_tokens(queue_id, rate));
-    end if;
+    count := least(count, tokens);
     jobs := case
         when most > 0 then array(
             select c from pgdisque.api_claim_slots(
@@ -189,7 +183,9 @@ begin
         else array(
             select c from pgdisque.api_claim(queue_id, from_rank, from_id, to_rank, to_id, count, worker) as c)
     end;
-    perform pgdisque.api_spend(queue_id, rate, cardinality(jobs));
+    if tokens is not null then
+        perform pgdisque.api_spend(queue_id, cardinality(jobs));
+    end if;
     return query select j.* from unnest(jobs) as j;
 end
 $$;

@@ -29,6 +29,19 @@ begin
             group by j.queue_id
         )
         || array(
+            select s.item
+            from (
+                select
+                    j.queue_id,
+                    -count(*) filter (where j.wake_at = j.ready_at and j.owner is null)
+                        + count(*) filter (where what = 'again' and not j.last and j.next_at is not null) as delayed,
+                    -count(*) filter (where j.ready_at = 'infinity' and j.owner is null) as waiting
+                from unnest(jobs) as j
+                group by j.queue_id
+            ) as n
+            cross join unnest(pgdisque.api_states(n.queue_id, n.delayed, n.waiting)) as s (item)
+        )
+        || array(
             select case
                 when what = 'leased' or j.last then pgdisque.api_leased(
                     j.queue_id, j.rank, j.id, coalesce(j.next_at, at), j.last)
@@ -49,36 +62,27 @@ begin
 end
 $$;
 
--- Queues jobs again that are leased or delayed, and counts a NACK. Returns their number. delay: seconds,
--- instead of the back-off. error: shown in the views. Jobs with retry 0 are at most once, and are not queued
--- again. ID:token as for ack_jobs.
-create or replace function pgdisque.nack_jobs(ids text[], delay integer default null, error text default null)
+-- Queues jobs again that are leased or delayed, as requeue_jobs.sql. Returns their number.
+create or replace function pgdisque.api_requeue(ids text[], is_nack boolean, delay integer, error text)
 returns integer
-language plpgsql volatile security definer
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
     changed_at constant timestamptz := clock_timestamp();
     jobs pgdisque.changed_job[];
 begin
-    if delay < 0 then
-        raise exception 'ERR DELAY must be a number of seconds from 0 to 2147483647'
-            using errcode = 'invalid_parameter_value';
-    end if;
-    if octet_length(error) > 8192 then
-        raise exception 'ERR ERROR is longer than 8192 bytes' using errcode = 'invalid_parameter_value';
-    end if;
     ids := pgdisque.api_permitted(ids, 'read');
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
-            coalesce(j.deliveries >= j.attempts, false) as last,
-            {{delayed_until(j, nack_jobs.delay, changed_at)}} as next_at
+            coalesce(j.deliveries >= j.attempts and (is_nack or j.attempts = 0), false) as last,
+            case when is_nack then {{delayed_until(j, api_requeue.delay, changed_at)}} end as next_at
         from pgdisque.api_keys(ids) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
-        where j.ready_at > changed_at
+        where (j.ready_at > changed_at or (not is_nack and j.deliveries >= j.attempts))
           and j.expires_at > changed_at
-          and (j.retry > 0 or j.owner is null)
+          and (j.retry > 0 or j.owner is null or j.attempts = 0)
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
           and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
         for update of j
@@ -87,8 +91,16 @@ begin
         update pgdisque.job as j
         set ready_at = coalesce(old.next_at, changed_at - interval '1 second'),
             wake_at = coalesce(old.next_at, case when j.wake_at is null then null else j.expires_at end),
-            nacks = j.nacks + 1,
-            error = coalesce(convert_to(nack_jobs.error, 'UTF8'), j.error),
+            deliveries = case when not is_nack and j.attempts is not null then 0 else j.deliveries end,
+            nacks = j.nacks + is_nack::integer,
+            additional_deliveries = j.additional_deliveries + (not is_nack and j.owner is not null)::integer,
+            error = coalesce(convert_to(api_requeue.error, 'UTF8'), j.error),
+            errors = case
+                when api_requeue.error is null then j.errors
+                else {{last_errors(j.errors)}} || jsonb_build_object(
+                    'at', floor(1000 * extract(epoch from changed_at))::bigint, 'attempt', j.deliveries,
+                    'error', left(api_requeue.error, 1024))
+            end,
             owner = null,
             slot = null,
             worker = null
@@ -103,12 +115,35 @@ begin
 end
 $$;
 
+-- Queues jobs again that are leased or delayed, and counts a NACK. Returns their number. delay: seconds,
+-- instead of the back-off. error: shown in the views. Jobs with retry 0 are at most once, and are not queued
+-- again. ID:token as for ack_jobs.
+create or replace function pgdisque.nack_jobs(ids text[], delay integer default null, error text default null)
+returns integer
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if delay < 0 then
+        raise exception 'ERR DELAY must be a number of seconds from 0 to 2147483647'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if octet_length(error) > 8192 then
+        raise exception 'ERR ERROR is longer than 8192 bytes' using errcode = 'invalid_parameter_value';
+    end if;
+    return pgdisque.api_requeue(ids, true, delay, error);
+end
+$$;
+
+-- The function of earlier versions has no progress.
+drop function if exists pgdisque.working(text[], text, integer);
+
 -- Extends the leases of jobs by their retry times, or by the given seconds. Returns the number of jobs. Skips
 -- jobs with retry 0, and jobs with less than half of their time to live left. ID:token as for ack_jobs. In a
 -- queue with max-active a job needs a slot, as in working_limited.sql. A job without a free slot is unchanged.
--- The slots stay locked until the transaction ends.
+-- The slots stay locked until the transaction ends. progress and text: how much of the jobs is done, in percent, and
+-- what the worker does.
 create or replace function pgdisque.working(
-    ids text[], worker text default null, seconds integer default null
+    ids text[], worker text default null, seconds integer default null, progress integer default null,
+    text text default null
 ) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
@@ -116,9 +151,17 @@ set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force
 declare
     changed_at constant timestamptz := clock_timestamp();
     jobs pgdisque.changed_job[];
+    noted constant jsonb := case
+        when progress is not null then jsonb_strip_nulls(jsonb_build_object(
+            'at', floor(1000 * extract(epoch from changed_at))::bigint, 'percent', progress, 'text', text))
+    end;
 begin
     if seconds < 1 then
         raise exception 'ERR WORKING takes a number of seconds from 1 to 2147483647'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if progress not between 0 and 100 or octet_length(text) > 512 or (text is not null and progress is null) then
+        raise exception 'ERR PROGRESS must be a number from 0 to 100, and TEXT, which needs it, at most 512 bytes'
             using errcode = 'invalid_parameter_value';
     end if;
     ids := pgdisque.api_permitted(ids, 'read');
@@ -136,6 +179,7 @@ begin
           and j.ready_at < 'infinity'
           and j.retry > 0
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
+          and (j.attempts = 0) is not true
           and changed_at - pgdisque.api_created_at(j.id) <= (j.expires_at - pgdisque.api_created_at(j.id)) / 2
         for update of j
     ),
@@ -180,6 +224,7 @@ begin
                 end,
             owner = 0,
             slot = coalesce(g.slot, j.slot),
+            progress = coalesce(noted, j.progress),
             worker = coalesce(working.worker, j.worker, session_user || ' ' || pg_backend_pid())
         from old
         left join given as g on g.queue_id = old.queue_id and g.rank = old.rank and g.id = old.id

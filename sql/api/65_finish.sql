@@ -60,7 +60,8 @@ begin
     kept as (
         insert into pgdisque.retained as f (
             id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks,
-            additional_deliveries, rank, replicate, bucket, node, worker, error, result, body
+            additional_deliveries, rank, replicate, bucket, node, worker, error, result, body,
+            {{metadata_columns()}}
         )
         select
             t.id, changed_at, u.keep_until, t.expires_at, t.queue_id, t.retry, t.delay, t.deliveries, t.nacks,
@@ -68,7 +69,7 @@ begin
                 + case when t.owner is not null and t.ready_at <= changed_at then 1 else 0 end,
             t.rank, t.replicate, c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
             0, coalesce(case when t.owner = 0 then t.worker end, session_user || ' ' || pg_backend_pid()),
-            t.error, ack_jobs.result, t.body
+            t.error, ack_jobs.result, t.body, {{metadata(t)}}
         from timed as t
         cross join lateral (select changed_at + t.seconds * interval '1 second' as keep_until) as u
         cross join lateral (
@@ -76,6 +77,13 @@ begin
         ) as c
         where t.seconds is not null
         returning pgdisque.api_item('y', f.queue_id, f.rank, f.id, 2) as item
+    ),
+    noted as (
+        update pgdisque.flow_job as f
+        set outcome = coalesce(f.outcome, 1), result = ack_jobs.result
+        from timed as t
+        where t.in_flow
+          and f.id = any (array[t.id])
     ),
     groups as (
         select distinct t.queue_id, t.group_key
@@ -109,4 +117,14 @@ begin
         || array(select distinct 'd' || g from unnest(dead_queue_ids) as g));
     return pgdisque.api_tell_changed(jobs, 'gone', changed_at) + coalesce(cardinality(dead_queue_ids), 0);
 end
+$$;
+
+create or replace function pgdisque.ack_jobs(ids text[], result text) returns integer
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.ack_jobs(ids, convert_to(result, 'UTF8'))
+$$;
+
+create or replace function pgdisque.ack_jobs(ids text[], result jsonb) returns integer
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.ack_jobs(ids, convert_to(result::text, 'UTF8'))
 $$;

@@ -31,17 +31,57 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     values
         ('retry', 0::bigint, 2147483647::bigint), ('ttl', 1, 2147483647), ('maxlen', 0, 9223372036854775807),
         ('attempts', 0, 2147483647), ('backoff', 0, 3600), ('max-active', 0, 1000), ('rate', 0, 1000000),
-        ('per-group', 0, 1), ('events', 0, 1), ('retention', 0, 2592000)
+        ('per-group', 0, 1), ('group-max-active', 0, 1000),
+        ('group-rate', 0, 1000000), ('events', 0, 1), ('retention', 0, 2592000), ('expired', 0, 1),
+        ('dead-retention', 0, 2147483647), ('rate-burst', 0, 1000000), ('group-rate-burst', 0, 1000000),
+        ('server-max-active', 0, 1000000)
+$$;
+
+-- The text of a rate as QCONFIG GET shows it: 30, 30/m, 1/10s. period: in seconds.
+create or replace function pgdisque.api_rate_text(count text, period integer) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+    select case
+        when count = '0' or period = 1 then count
+        else (
+            select count || '/' || coalesce(nullif(period / u.seconds, 1)::text, '') || u.unit
+            from (values ('d', 86400), ('h', 3600), ('m', 60), ('s', 1)) as u (unit, seconds)
+            where period % u.seconds = 0
+            order by u.seconds desc
+            limit 1
+        )
+    end
+$$;
+
+-- The period of a rate in seconds: 60 of 30/m, 10 of 1/10s, 1 of 30. Null: the text has no such form.
+create or replace function pgdisque.api_rate_period(rate text) returns integer
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+    select case
+        when rate ~ '^(0|[1-9][0-9]*)$' then 1
+        else (
+            select (coalesce(nullif(p.parts[1], ''), '1')::integer * case p.parts[2]
+                when 'd' then 86400 when 'h' then 3600 when 'm' then 60 else 1
+            end)
+            from regexp_match(rate, '^[1-9][0-9]*/((?:[1-9][0-9]{0,4})?)([dhms])$') as p (parts)
+            where p.parts is not null
+        )
+    end
 $$;
 
 -- The settings of a queue.
 create or replace function pgdisque.qconfig(queue text) returns table (name text, value text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-    select s.name, pgdisque.queue_name(s.value)
+    select
+        s.name,
+        coalesce(
+            pgdisque.api_rate_text(
+                convert_from(s.value, 'UTF8'),
+                pgdisque.api_setting(s.queue_id, nullif(s.name, 'deadqueue') || '-period')),
+            pgdisque.queue_name(s.value))
     from pgdisque.queue as q
     join pgdisque.queue_setting as s on s.queue_id = q.id
     where sha256(q.name) = sha256(convert_to(queue, 'UTF8'))
       and pgdisque.api_may(q.name, 'read')
+      and s.name not in ('rate-period', 'group-rate-period')
     order by s.name
 $$;
 
@@ -61,6 +101,19 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select exists (select from chain as c where c.id = api_leads_to.queue_id)
 $$;
 
+-- Inserts the bucket of a queue with a rate, and fences it if older servers do not know that rate, as set_settings.sql.
+create or replace function pgdisque.api_fence(queue_id integer) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+    with rates as materialized (
+        select api_fence.queue_id, {{needs_fence(s)}} as is_fenced
+        from pgdisque.queue_setting as s
+        where s.queue_id = api_fence.queue_id
+        having bool_or(s.name = 'rate')
+    ),
+    {{make_buckets(rates)}}
+    select
+$$;
+
 -- Stores a setting, as set_settings.sql. If two sessions would close a circle together, the lock on deadqueue_graph
 -- makes the second wait and see the first.
 create or replace function pgdisque.qconfig(queue text, name text, value text) returns void
@@ -68,6 +121,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
     known record;
     number bigint;
+    period integer;
     place record;
 begin
     select s.* into known from pgdisque.api_settings() as s where s.name = lower(qconfig.name);
@@ -77,11 +131,27 @@ begin
     if value is null or queue is null then
         raise exception 'ERR queue and value must not be null' using errcode = 'null_value_not_allowed';
     end if;
-    if known.name is not null then
+    if known.name = 'expired' then
+        if lower(value) not in ('drop', 'dead') then
+            raise exception 'ERR expired must be drop or dead' using errcode = 'invalid_parameter_value';
+        end if;
+        value := lower(value);
+    elsif known.name is not null then
+        if known.name in ('rate', 'group-rate') then
+            period := pgdisque.api_rate_period(value);
+            if period not between 1 and 86400 then
+                period := null;
+            end if;
+            value := case when period is null then '' else split_part(value, '/', 1) end;
+        end if;
         if value ~ '^(0|[1-9][0-9]{0,18})$' and value::numeric between known.least_value and known.most_value then
             number := value::bigint;
         else
-            raise exception 'ERR % must be a number from % to %', known.name, known.least_value, known.most_value
+            raise exception 'ERR % must be a number from % to %', known.name, known.least_value,
+                known.most_value || case
+                    when known.name in ('rate', 'group-rate') then ', or with a period of up to a day, as 30/m or 1/10s'
+                    else ''
+                end
                 using errcode = 'invalid_parameter_value';
         end if;
     end if;
@@ -99,8 +169,13 @@ begin
     insert into pgdisque.queue_setting as s (queue_id, name, value)
     values (place.queue_id, lower(qconfig.name), convert_to(qconfig.value, 'UTF8'))
     on conflict on constraint queue_setting_pkey do update set value = excluded.value;
-    if known.name = 'rate' then
-        insert into pgdisque.bucket (queue_id) values (place.queue_id) on conflict do nothing;
+    if period is not null then
+        insert into pgdisque.queue_setting as s (queue_id, name, value)
+        values (place.queue_id, known.name || '-period', convert_to(period::text, 'UTF8'))
+        on conflict on constraint queue_setting_pkey do update set value = excluded.value;
+    end if;
+    if known.name in ('rate', 'rate-burst') then
+        perform pgdisque.api_fence(place.queue_id);
     elsif known.name = 'max-active' then
         insert into pgdisque.slot (queue_id, n)
         select place.queue_id, n from generate_series(1, number) as n
@@ -124,8 +199,13 @@ begin
 end
 $$;
 
--- Queues dead jobs again, with all their attempts, as revive_jobs.sql. Returns their number.
-create or replace function pgdisque.api_revive(dead pgdisque.dead_job[]) returns integer
+drop function if exists pgdisque.revive(text, integer);
+drop function if exists pgdisque.api_revive(pgdisque.dead_job[]);
+
+-- Queues dead jobs again, with all their attempts, as revive_queue.sql. to_queue_id: another queue. each: the interval
+-- between two jobs; null: all are ready at once. Returns their number.
+create or replace function pgdisque.api_revive(dead pgdisque.dead_job[], to_queue_id integer, each interval)
+returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     revived_at constant timestamptz := clock_timestamp();
@@ -135,31 +215,42 @@ begin
     with back as (
         insert into pgdisque.job
             (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, additional_deliveries, rank,
-             replicate, attempts, backoff, error, unique_key, body)
+             replicate, attempts, backoff, error, unique_key, body, {{metadata_columns()}})
         select
-            d.id, revived_at - interval '1 second', e.expires_at, e.expires_at, d.queue_id, d.retry, d.delay, d.nacks,
-            d.additional_deliveries + 1, d.rank, d.replicate, d.attempts, d.backoff, d.error, d.unique_key, d.body
-        from unnest(dead) as d
+            d.id, r.ready_at, e.expires_at, case when each is null then e.expires_at else r.ready_at end,
+            coalesce(to_queue_id, d.queue_id), d.retry, d.delay, d.nacks, d.additional_deliveries + 1, d.rank,
+            d.replicate, d.attempts, d.backoff, d.error, case when to_queue_id is null then d.unique_key end, d.body,
+            {{metadata(d)}}
+        from (
+            select n.*, row_number() over (order by n.rank, n.id) - 1 as place
+            from unnest(dead) as n
+        ) as d
+        cross join lateral (
+            select revived_at + coalesce(d.place * each, interval '-1 second') as ready_at
+        ) as r
         cross join lateral (
             select case
-                when d.expires_at > revived_at then d.expires_at
-                else revived_at + (d.expires_at - pgdisque.api_created_at(d.id))
+                when d.expires_at > greatest(r.ready_at, revived_at) then d.expires_at
+                else greatest(r.ready_at, revived_at) + (d.expires_at - pgdisque.api_created_at(d.id))
             end as expires_at
         ) as e
         order by d.queue_id, d.rank, d.id
         -- Skips a job whose unique key another job has taken since then.
         on conflict do nothing
-        returning queue_id, rank, id, expires_at
+        returning queue_id, rank, id, wake_at
     ),
     gone as (
         delete from pgdisque.dead_job as d
-        using back as b
-        where d.queue_id = b.queue_id
-          and d.rank = b.rank
-          and d.id = b.id
+        using unnest(dead) as n
+        join back as b on b.rank = n.rank and b.id = n.id
+        where d.queue_id = n.queue_id
+          and d.rank = n.rank
+          and d.id = n.id
+        returning d.queue_id
     ),
     counted as (
-        select b.queue_id, count(*) as count, min(b.expires_at) as expires_at
+        select b.queue_id, count(*) as count, case when each is null then count(*) else 0 end as ready,
+            min(b.wake_at) as wake_at
         from back as b
         group by b.queue_id
     )
@@ -168,9 +259,10 @@ begin
             select i.item
             from counted as c
             cross join unnest(array[
-                pgdisque.api_counted(c.queue_id, c.count, c.count, c.count, 0), 'd' || c.queue_id,
-                't' || c.queue_id || ',' || pgdisque.api_us(c.expires_at)]) as i (item)
-        ) || array(select pgdisque.api_item('k', b.queue_id, b.rank, b.id) from back as b),
+                pgdisque.api_counted(c.queue_id, c.ready, c.count, c.ready, 0), 'd' || c.queue_id,
+                't' || c.queue_id || ',' || pgdisque.api_us(c.wake_at)]) as i (item)
+        ) || array(select distinct 'd' || g.queue_id from gone as g where to_queue_id is not null)
+        || array(select pgdisque.api_item('k', b.queue_id, b.rank, b.id) from back as b where each is null),
         (select sum(c.count)::integer from counted as c)
     into items, revived;
     perform pgdisque.api_tell(items);
@@ -178,24 +270,127 @@ begin
 end
 $$;
 
--- Revive the dead jobs of a queue, at most count, the oldest of the highest priority first; or the jobs with
--- these IDs.
-create or replace function pgdisque.revive(queue text, count integer default null) returns integer
+-- Locks the dead jobs of a queue that the conditions select, the oldest of the highest priority first.
+create or replace function pgdisque.api_dead(
+    queue_id integer, count integer, error text, older interval, newer interval, headers jsonb
+) returns setof pgdisque.dead_job
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+    select d.*
+    from pgdisque.dead_job as d
+    where d.queue_id = api_dead.queue_id
+      and (api_dead.error is null or position(convert_to(api_dead.error, 'UTF8') in d.error) > 0)
+      and (older is null or d.died_at <= clock_timestamp() - older)
+      and (newer is null or d.died_at >= clock_timestamp() - newer)
+      and (api_dead.headers is null or d.headers @> api_dead.headers)
+    order by d.rank, d.id
+    limit api_dead.count
+    for update skip locked
+$$;
+
+-- Revive the dead jobs of a queue, at most count, the oldest of the highest priority first; or the jobs with these IDs.
+-- error: a part of the last error. older, newer: the age since the death. headers: headers and values that the job has.
+-- rate: jobs per second. to_queue: another queue.
+create or replace function pgdisque.revive(
+    queue text, count integer default null, error text default null, older interval default null,
+    newer interval default null, headers jsonb default null, rate integer default null, to_queue text default null
+) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan
 set jit = off as $$
 declare
     place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
+    target record;
+    target_id integer;
+begin
+    if rate not between 1 and 1000000 or to_queue in (queue, '') then
+        raise exception 'ERR rate must be from 1 to 1000000, and to_queue must be another queue'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    perform pgdisque.api_require(queue, 'read', 'write');
+    if to_queue is not null then
+        perform pgdisque.api_require(to_queue, 'write');
+        target := pgdisque.api_queue(convert_to(to_queue, 'UTF8'), true);
+        if target.pause & 1 <> 0 then
+            raise exception 'PAUSED Queue paused in input, try later'
+                using errcode = 'object_not_in_prerequisite_state';
+        end if;
+        target_id := target.queue_id;
+        if target.is_new then
+            perform pgdisque.api_tell(array['p' || target.queue_id]);
+        end if;
+    end if;
+    return pgdisque.api_revive(
+        array(select d from pgdisque.api_dead(place.queue_id, count, error, older, newer, headers) as d),
+        target_id, interval '1 second' / rate);
+end
+$$;
+
+-- Deletes dead jobs of a queue, which the same conditions select. Returns their number.
+create or replace function pgdisque.delete_dead(
+    queue text, count integer default null, error text default null, older interval default null,
+    newer interval default null, headers jsonb default null
+) returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set jit = off as $$
+declare
+    place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
+    deleted integer;
 begin
     perform pgdisque.api_require(queue, 'read', 'write');
-    return pgdisque.api_revive(array(
-        select d
-        from pgdisque.dead_job as d
-        where d.queue_id = place.queue_id
-        order by d.rank, d.id
-        limit revive.count
-        for update skip locked));
+    delete from pgdisque.dead_job as d
+    using pgdisque.api_dead(
+        place.queue_id, delete_dead.count, delete_dead.error, delete_dead.older, delete_dead.newer,
+        delete_dead.headers) as f
+    where d.queue_id = f.queue_id
+      and d.rank = f.rank
+      and d.id = f.id;
+    get diagnostics deleted = row_count;
+    if deleted > 0 then
+        perform pgdisque.api_tell(array['d' || place.queue_id]);
+    end if;
+    return deleted;
 end
+$$;
+
+-- Changes a dead job, as edit_dead.sql. Null: unchanged. attempts and backoff 0: none. Returns false if there is no
+-- dead job with that ID.
+create or replace function pgdisque.edit_dead(
+    id text, job bytea default null, retry integer default null, attempts integer default null,
+    backoff integer default null
+) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set jit = off as $$
+begin
+    if retry < 1 or attempts < 0 or backoff not between 0 and 3600 or octet_length(job) > 67108864 then
+        raise exception 'ERR a value of edit_dead is out of range' using errcode = 'invalid_parameter_value';
+    end if;
+    update pgdisque.dead_job as d
+    set body = coalesce(job, d.body),
+        retry = coalesce(edit_dead.retry, d.retry),
+        attempts = nullif(coalesce(edit_dead.attempts, d.attempts), 0),
+        backoff = nullif(coalesce(edit_dead.backoff, d.backoff), 0)
+    from pgdisque.api_keys(pgdisque.api_permitted(array[edit_dead.id], 'read')) as k
+    where d.queue_id = any (array[k.queue_id])
+      and d.rank = k.rank
+      and d.id = k.id;
+    return found;
+end
+$$;
+
+create or replace function pgdisque.edit_dead(
+    id text, job text, retry integer default null, attempts integer default null, backoff integer default null
+) returns boolean
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.edit_dead(id, convert_to(job, 'UTF8'), retry, attempts, backoff)
+$$;
+
+create or replace function pgdisque.edit_dead(
+    id text, job jsonb, retry integer default null, attempts integer default null, backoff integer default null
+) returns boolean
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.edit_dead(id, convert_to(job::text, 'UTF8'), retry, attempts, backoff)
 $$;
 
 create or replace function pgdisque.revive_jobs(ids text[]) returns integer
@@ -208,8 +403,14 @@ begin
         select d
         from pgdisque.api_keys(ids) as k
         join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
-        for update of d));
+        for update of d), null, null);
 end
+$$;
+
+-- Queues jobs at once that are leased or delayed, and revives dead jobs, as ENQUEUE. Returns their number.
+create or replace function pgdisque.enqueue_jobs(ids text[]) returns integer
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_requeue(ids, false, null, null) + pgdisque.revive_jobs(ids)
 $$;
 
 -- Gives waiting jobs another priority, which is part of their IDs, as rerank_jobs.sql. Returns their new IDs.
@@ -255,6 +456,9 @@ begin
         where u.queue_id = job.queue_id
           and u.key = job.unique_key
           and u.id = job.id;
+        if job.in_flow then
+            update pgdisque.flow_job as f set rank = job.rank, turn = f.turn + 1 where f.id = job.id;
+        end if;
         items := items || ('t' || job.queue_id || ',' || pgdisque.api_us(job.wake_at));
         if job.wake_at is distinct from job.ready_at then
             items := items || pgdisque.api_item('k', job.queue_id, job.rank, job.id);

@@ -164,12 +164,19 @@ begin
 end
 $$;
 
+-- Earlier versions had these functions without headers. A call must find one function only.
+drop function if exists pgdisque.schedule(
+    text, text, text, bytea, integer, integer, integer, integer, integer, integer, text, bigint, text);
+drop function if exists pgdisque.schedule(
+    text, text, text, text, integer, integer, integer, integer, integer, integer, text, bigint, text);
+
 -- Adds a schedule, or replaces the schedule of that name, as put_schedule.sql. A server computes the first tick.
 create or replace function pgdisque.schedule(
     name text, cron text, queue text, job bytea, delay integer default 0, retry integer default null,
     ttl integer default null, priority integer default 0, attempts integer default null,
     backoff integer default null, deadqueue text default null, maxlen bigint default null,
-    missed text default 'once'
+    missed text default 'once', headers jsonb default null, unique_key text default null,
+    group_key text default null, overlap text default 'queue'
 ) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -179,6 +186,12 @@ declare
 begin
     perform pgdisque.api_refuse_schedule(name, cron, queue, job, maxlen, missed);
     perform pgdisque.api_refuse(delay, retry, ttl, priority);
+    perform pgdisque.api_refuse_headers(headers);
+    perform pgdisque.api_refuse_unique(convert_to(unique_key, 'UTF8'), null);
+    perform pgdisque.api_refuse_group(convert_to(group_key, 'UTF8'), delay);
+    if (lower(overlap) in ('queue', 'skip', 'replace')) is not true then
+        raise exception 'ERR OVERLAP must be queue, skip or replace' using errcode = 'invalid_parameter_value';
+    end if;
     perform pgdisque.api_require(queue, 'write');
     if deadqueue is not null then
         perform pgdisque.api_require(deadqueue, 'write');
@@ -188,13 +201,15 @@ begin
         queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
     insert into pgdisque.schedule as s
         (name, cron, queue, body, missed, retry, ttl, delay, maxlen, priority, next_at, has_tick, attempts, backoff,
-         deadqueue)
+         deadqueue, headers, unique_key, group_key, overlap)
     values (
         convert_to(schedule.name, 'UTF8'), schedule.cron, convert_to(schedule.queue, 'UTF8'), job,
         array_position('{skip,once,all}', lower(schedule.missed)) - 1, settled.retry, settled.ttl, schedule.delay,
         coalesce(schedule.maxlen, nullif(pgdisque.api_setting(place.queue_id, 'maxlen'), 0)), schedule.priority,
         date_trunc('second', clock_timestamp()), false, nullif(settled.attempts, 0), nullif(settled.backoff, 0),
-        settled.deadqueue
+        settled.deadqueue, nullif(schedule.headers, '{}'), convert_to(schedule.unique_key, 'UTF8'),
+        convert_to(schedule.group_key, 'UTF8'),
+        nullif(array_position('{queue,skip,replace}', lower(schedule.overlap)) - 1, 0)
     )
     on conflict (sha256(name)) do update
     set has_tick = s.has_tick and s.cron = excluded.cron,
@@ -211,12 +226,44 @@ create or replace function pgdisque.schedule(
     name text, cron text, queue text, job text, delay integer default 0, retry integer default null,
     ttl integer default null, priority integer default 0, attempts integer default null,
     backoff integer default null, deadqueue text default null, maxlen bigint default null,
-    missed text default 'once'
+    missed text default 'once', headers jsonb default null, unique_key text default null,
+    group_key text default null, overlap text default 'queue'
 ) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.schedule(
         name, cron, queue, convert_to(job, 'UTF8'), delay, retry, ttl, priority, attempts, backoff, deadqueue, maxlen,
-        missed)
+        missed, headers, unique_key, group_key, overlap)
+$$;
+
+create or replace function pgdisque.schedule(
+    name text, cron text, queue text, job jsonb, delay integer default 0, retry integer default null,
+    ttl integer default null, priority integer default 0, attempts integer default null,
+    backoff integer default null, deadqueue text default null, maxlen bigint default null,
+    missed text default 'once', headers jsonb default null, unique_key text default null,
+    group_key text default null, overlap text default 'queue'
+) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.schedule(
+        name, cron, queue, convert_to(job::text, 'UTF8'), delay, retry, ttl, priority, attempts, backoff, deadqueue,
+        maxlen, missed, headers, unique_key, group_key, overlap)
+$$;
+
+-- Adds the job of a schedule now, as RUNSCHEDULE. Returns its ID, or null if there is no schedule with that name.
+create or replace function pgdisque.run_schedule(name text) returns text
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    s constant pgdisque.schedule := (
+        select t from pgdisque.schedule as t where sha256(t.name) = sha256(convert_to(run_schedule.name, 'UTF8')));
+    ran_at constant timestamptz := clock_timestamp();
+begin
+    if s.id is null or not pgdisque.api_may(s.queue, 'write') then
+        return null;
+    end if;
+    return pgdisque.api_add(
+        pgdisque.queue_name(s.queue), array[s.body], s.delay, s.retry, s.ttl, s.priority, true, coalesce(s.attempts, 0),
+        coalesce(s.backoff, 0), pgdisque.queue_name(s.deadqueue), pgdisque.queue_name(s.group_key),
+        pgdisque.queue_name(s.unique_key), null, {{tick_header(s.headers, ran_at)}});
+end
 $$;
 
 -- Ends a schedule. Returns false if there is no schedule with that name.

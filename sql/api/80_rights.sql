@@ -2,31 +2,29 @@
 
 set local search_path = pg_catalog, pg_temp;
 
+-- The functions with these names, with all their arguments, for GRANT.
+create or replace function pgdisque.api_functions(names text[]) returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select string_agg(p.oid::regprocedure::text, ', ')
+    from pg_proc as p
+    where p.pronamespace = 'pgdisque'::regnamespace
+      and p.proname = any (names)
+$$;
+
 -- Creates the roles if that is permitted. Otherwise an administrator creates them and then calls this function.
 -- A role without rights on the functions cannot see the jobs.
 create or replace function pgdisque.grant_roles() returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     role text;
-    adding constant text :=
-        'pgdisque.wake(text[]),'
-        ' pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text,'
-        ' text, integer),'
-        ' pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text,'
-        ' text, integer),'
-        ' pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text,'
-        ' text[], integer),'
-        ' pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text,'
-        ' text[], integer),'
-        ' pgdisque.wait_job(text, integer)';
-    taking constant text :=
-        'pgdisque.get_jobs(text, integer, text), pgdisque.ack_jobs(text[], bytea),'
-        ' pgdisque.nack_jobs(text[], integer, text), pgdisque.working(text[], text, integer),'
-        ' pgdisque.release_worker(text), pgdisque.wait_job(text, integer), pgdisque.job(text)';
-    viewing constant text :=
-        'pgdisque.queue_name(bytea), pgdisque.api_created_at(bigint), pgdisque.api_node(bigint),'
-        ' pgdisque.api_round(bytea, integer, bytea, bit, bit),'
-        ' pgdisque.api_id(bytea, text, integer, smallint, bigint, timestamptz, integer)';
+    adding constant text := pgdisque.api_functions(
+        '{wake,unlock,add_unique_job,add_job,add_jobs,add_job_after,new_batch,close_batch,batch,predecessors,wait_job,'
+        'wait_jobs,body_text,body_json}');
+    taking constant text := pgdisque.api_functions(
+        '{get_jobs,ack_jobs,nack_jobs,enqueue_jobs,cancel_jobs,working,release_worker,job,batch,predecessors,wait_job,'
+        'wait_jobs,body_text,body_json}');
+    viewing constant text := pgdisque.api_functions(
+        '{queue_name,body_text,body_json,api_created_at,api_node,api_round,api_id}');
 begin
     revoke all on all functions in schema pgdisque from public;
     foreach role in array array[
@@ -49,16 +47,21 @@ begin
                 'grant execute on function ' || taking || ' to pgdisque_consumer'
             when 'pgdisque_tenant' then
                 'grant execute on function ' || adding || ', ' || taking || ', ' || viewing
-                || ', pgdisque.api_readable() to pgdisque_tenant;'
+                || ', pgdisque.api_readable(), pgdisque.api_may(bytea, text) to pgdisque_tenant;'
                 'grant select on pgdisque.own_jobs, pgdisque.own_dead, pgdisque.own_done, pgdisque.own_queues,'
-                ' pgdisque.own_workers to pgdisque_tenant'
+                ' pgdisque.own_queue_stats, pgdisque.own_workers, pgdisque.own_batches, pgdisque.own_waiting_jobs,'
+                ' pgdisque.own_schedules to pgdisque_tenant'
             when 'pgdisque_reader' then
-                'grant execute on function ' || viewing || ', pgdisque.job(text) to pgdisque_reader;'
-                'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues, pgdisque.nodes,'
-                ' pgdisque.workers, pgdisque.schedules to pgdisque_reader'
+                'grant execute on function ' || viewing || ', pgdisque.job(text), pgdisque.batch(text),'
+                ' pgdisque.predecessors(text) to pgdisque_reader;'
+                'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues,'
+                ' pgdisque.queue_stats, pgdisque.nodes, pgdisque.workers, pgdisque.schedules, pgdisque.batches,'
+                ' pgdisque.waiting_jobs to pgdisque_reader'
             else
                 'grant select, insert, update, delete, truncate on all tables in schema pgdisque to pgdisque_server;'
-                'grant usage, select, update on all sequences in schema pgdisque to pgdisque_server'
+                'grant usage, select, update on all sequences in schema pgdisque to pgdisque_server;'
+                -- The statements of the server call this function only.
+                'grant execute on function pgdisque.lease_ended(jsonb, timestamptz, integer) to pgdisque_server'
         end;
     end loop;
 end

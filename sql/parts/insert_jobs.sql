@@ -1,4 +1,4 @@
--- insert_jobs(): the statements add_jobs, add_missing and push_if_any
+-- insert_jobs(): the statements add_jobs and push_if_any
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,
      attempts, backoff, deadqueue, leased_at, group_key)

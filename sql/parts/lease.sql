@@ -15,4 +15,8 @@ ready_at = case
     additional_deliveries = :job.additional_deliveries
         + case when :job.owner is null or :job.deliveries >= :job.attempts then 0 else 1 end,
     owner = case when :job.deliveries >= :job.attempts then :job.owner else :node end,
-    worker = :worker
+    worker = :worker,
+    errors = case
+        when :job.owner is null or :job.deliveries = 0 or :job.deliveries >= :job.attempts then :job.errors
+        else {{lease_ended(:job)}}
+    end

@@ -1,21 +1,32 @@
 -- limits(queue_id): reads the limits of a queue, and locks its tokens if it has a rate
 --
--- setting has one row. bucket has none if there is no rate, or if another session has locked the tokens.
+-- setting has one row. bucket has none if there is no rate, or if another session has locked the tokens. rate is in
+-- jobs per second. burst is the most tokens: rate-burst, or those of a tenth of a second.
 setting as materialized (
     select
-        coalesce(max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer, 0) as most,
-        coalesce(max(case when s.name = 'rate' then convert_from(s.value, 'UTF8') end)::integer, 0) as rate
-    from pgdisque.queue_setting as s
-    where s.queue_id = :queue_id
-      and s.name in ('max-active', 'rate')
+        coalesce(v.most, 0) as most, coalesce(v.rate, 0) as rate, coalesce(v.burst, greatest(1, v.rate / 10)) as burst,
+        v.is_fenced
+    from (
+        select
+            max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer as most,
+            {{rate('rate', 'rate-period')}} as rate,
+            nullif(max(case when s.name = 'rate-burst' then convert_from(s.value, 'UTF8') end)::integer, 0) as burst,
+            {{needs_fence(s)}} as is_fenced
+        from pgdisque.queue_setting as s
+        where s.queue_id = :queue_id
+          and s.name in ('max-active', 'rate', 'rate-burst', 'rate-period')
+    ) as v
 ),
 bucket as materialized (
     select
         least(
-            greatest(1, l.rate / 10.0),
-            b.tokens + l.rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))
+            l.burst,
+            b.tokens + case when {{is_fenced(b)}} then {{fence_tokens()}} else 0 end
+                + l.rate * greatest(0, extract(epoch from
+                    clock_timestamp() - b.settled_at
+                    + case when {{is_fenced(b)}} then {{fence_time()}} else interval '0' end))
         )::double precision as tokens,
-        l.rate
+        l.rate, l.burst, l.is_fenced
     from setting as l
     join pgdisque.bucket as b on b.queue_id = :queue_id
     where l.rate > 0

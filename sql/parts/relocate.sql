@@ -28,11 +28,12 @@ placed as (
 moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
-         rank, replicate, body, attempts, backoff, deadqueue, error, group_key, own_expires_at)
+         rank, replicate, body, attempts, backoff, deadqueue, error, group_key, own_expires_at,
+         {{metadata_columns()}})
     select
         g.to_id, :now, g.to_expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
         g.nacks, g.additional_deliveries, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error,
-        g.group_key, case when not g.is_other then g.own_expires_at end
+        g.group_key, case when not g.is_other then g.own_expires_at end, {{metadata(g)}}
     from placed as g
     where g.to_queue_id <> 0
 )

@@ -1,19 +1,23 @@
 -- working(): the query old of the statements working_jobs and working_limited
 old as materialized (
     select
-        k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at, j.slot, k.worker,
+        k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at, j.slot, k.worker, k.progress,
         coalesce(k.token, 0) <> 0 as has_token,
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_stale,
         case when j.retry > 0 then coalesce(k.seconds, j.retry) else 0 end as lease,
         {{lease_wait(j, j.deliveries)}} as wait,
-        $6::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
+        coalesce(j.attempts = 0, false)
+            or $6::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
+        coalesce(j.attempts = 0, false) as is_cancelled,
         {{counted(j, $6::timestamptz)}} as was_queued,
+        {{left_since(j)}} as was_until,
         coalesce(j.deliveries >= j.attempts, false) as last,
         case when k.seconds is not null or j.backoff is not null then $6::timestamptz end as leased_at
     from unnest(
-        $1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::integer[], $8::bigint[], $9::bytea[]
+        $1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::integer[], $8::bigint[], $9::bytea[],
+        $10::jsonb[]
     )
-        with ordinality as k (queue_id, rank, id, created_at, seconds, token, worker, ordinal)
+        with ordinality as k (queue_id, rank, id, created_at, seconds, token, worker, progress, ordinal)
     join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $6::timestamptz
     -- A job that waits in its group keeps waiting.

@@ -1,7 +1,7 @@
--- Deletes jobs in any state: ACKJOB, DELJOB.
+-- Deletes jobs in any state: ACKJOB.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, queued_since (infinity: it was delayed or leased for ever; -infinity: its attempts were
---          used up, see dead_letter_jobs), group_key
+-- returns: ordinal, queued_since (the part of that name says the times of jobs that were not queued), group_key,
+--          in_flow
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 delete from pgdisque.job as j
@@ -13,4 +13,4 @@ where j.queue_id = any (array[k.queue_id])
 returning
     k.ordinal::integer,
     {{queued_since(j, $4::timestamptz)}} as queued_since,
-    j.group_key
+    j.group_key, j.in_flow

@@ -2,21 +2,24 @@
 -- time that has not passed. Expired jobs are not added. A request whose job and key are both missing in the
 -- result must try again: another session has just taken the key. The statement fails with a not-null violation
 -- if another session has just taken the key for a time and its job has gone. It must be repeated then.
--- params: as add_jobs, then $16 unique_key, $17 unique_until (null: until the job is gone), $18 now
--- returns: ordinal, rank, id, expires_at, retry; the jobs that have the taken keys, in the order of the
---          parameters; then the added jobs, with ordinal 0, in the order of their ids
--- locks: the keys, in their order, until the transaction ends; expired jobs that have the keys; skips locked
--- rows
+-- params: as add_jobs, then $16 unique_key, $17 unique_until (null: until the job is gone), $18 now,
+--         $19 rare (as add_rare, and "until_start": the key is free when the job is delivered, "replace_delay": the job
+--         that has the key gets this body if it was not delivered, and if true this delay, too)
+-- returns: ordinal, rank, id, expires_at, retry, is_replaced, was_until (as left_since, if its delay has changed,
+--          else null), delayed_until (the end of its new delay; null: it is queued); the jobs that have the taken
+--          keys, in the order of the parameters; then the added jobs, with ordinal 0, in the order of their ids
+-- locks: the keys, in their order, until the transaction ends; jobs that have the keys; skips locked rows
 -- index: job_unique, unique_key_pkey
 with wanted as materialized (
     select w.*
     from unnest(
         $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
         $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[], $12::integer[],
-        $13::integer[], $14::bytea[], $15::bytea[], $16::bytea[], $17::timestamptz[]
+        $13::integer[], $14::bytea[], $15::bytea[], $16::bytea[], $17::timestamptz[],
+        $19::jsonb[]
     ) with ordinality as w (
         id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body, attempts, backoff,
-        deadqueue, group_key, unique_key, unique_until, ordinal
+        deadqueue, group_key, unique_key, unique_until, rare, ordinal
     )
 ),
 freed as (
@@ -32,7 +35,7 @@ freed as (
             where o.queue_id = w.queue_id
               and o.unique_key = w.unique_key
               and o.unique_key is not null
-              and o.expires_at <= $18::timestamptz
+              and {{key_is_free(o, $18::timestamptz)}}
             limit 1
             for update skip locked
         ) as e
@@ -47,20 +50,29 @@ asked as materialized (
         case when j.id is not null then j.expires_at else k.expires_at end as held_expires_at,
         case when j.id is not null then j.retry else k.retry end as held_retry
     from wanted as w
-    left join pgdisque.job as j
-        on j.queue_id = any (array[w.queue_id]) and j.unique_key = w.unique_key and j.unique_key is not null
-        and j.expires_at > $18::timestamptz
+    -- The limit lets the planner only search the index, one key at a time.
+    left join lateral (
+        select o.id, o.rank, o.expires_at, o.retry
+        from pgdisque.job as o
+        where o.queue_id = w.queue_id
+          and o.unique_key = w.unique_key
+          and o.unique_key is not null
+          and not {{key_is_free(o, $18::timestamptz)}}
+        limit 1
+    ) as j on true
     left join pgdisque.unique_key as k
         on k.queue_id = any (array[w.queue_id]) and k.key = w.unique_key and k.until > $18::timestamptz
 ),
 added as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,
-         attempts, backoff, deadqueue, unique_key, unique_until, group_key)
+         attempts, backoff, deadqueue, unique_key, unique_until, unique_start, group_key, headers)
     select
         a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.delay,
         case when a.owner is null then 0 else 1 end, a.rank, a.replicate, a.owner, a.body,
-        a.attempts, a.backoff, a.deadqueue, a.unique_key, a.unique_until, a.group_key
+        a.attempts, a.backoff, a.deadqueue, a.unique_key, a.unique_until,
+        (a.rare -> 'until_start')::boolean, a.group_key,
+        a.rare -> 'headers'
     from asked as a
     where a.held_id is null
       and a.expires_at > $18::timestamptz
@@ -84,17 +96,92 @@ kept as (
         until = case when k.until > $18::timestamptz then null else excluded.until end,
         retry = excluded.retry,
         rank = excluded.rank
+),
+-- The jobs that REPLACE changes, each once: the last request counts.
+found as materialized (
+    select
+        r.ordinals, r.queue_id, r.held_rank as rank, r.held_id as id, r.body, r.delay, o.was_until,
+        case
+            when r.is_moved and r.delay > 0
+                then least(r.ready_at, o.expires_at - interval '1 millisecond')
+        end as delayed_until,
+        r.is_moved and (r.delay > 0 or o.is_delayed) and o.may_move as is_moved
+    from (
+        select
+            a.queue_id, a.held_rank, a.held_id,
+            array_agg(a.ordinal order by a.ordinal desc) as ordinals,
+            (array_agg(a.body order by a.ordinal desc))[1] as body,
+            (array_agg(a.delay order by a.ordinal desc))[1] as delay,
+            (array_agg(a.ready_at order by a.ordinal desc))[1] as ready_at,
+            (array_agg((a.rare -> 'replace_delay')::boolean order by a.ordinal desc))[1] as is_moved
+        from asked as a
+        where a.held_id is not null
+          and a.rare ? 'replace_delay'
+        group by a.queue_id, a.held_rank, a.held_id
+    ) as r
+    cross join lateral (
+        select
+            j.expires_at,
+            j.ready_at < 'infinity' and j.group_key is null as may_move,
+            j.wake_at is not distinct from j.ready_at as is_delayed,
+            {{left_since(j)}} as was_until
+        from pgdisque.job as j
+        where j.queue_id = r.queue_id
+          and j.rank = r.held_rank
+          and j.id = r.held_id
+          and j.expires_at > $18::timestamptz
+          and (j.ready_at <= $18::timestamptz or j.owner is null)
+          and (j.deliveries >= j.attempts) is not true
+        limit 1
+        for update skip locked
+    ) as o
+),
+replaced as (
+    update pgdisque.job as j
+    set body = f.body,
+        delay = case when f.is_moved then f.delay else j.delay end,
+        ready_at = case when f.is_moved then coalesce(f.delayed_until, $18::timestamptz) else j.ready_at end,
+        wake_at = case
+            when not f.is_moved then j.wake_at
+            when f.delayed_until is not null then f.delayed_until
+            else j.expires_at
+        end,
+        additional_deliveries = j.additional_deliveries
+            + case when f.is_moved and j.owner is not null then 1 else 0 end,
+        owner = case when not f.is_moved then j.owner end,
+        slot = case when not f.is_moved then j.slot end
+    from found as f
+    where j.queue_id = any (array[f.queue_id])
+      and j.rank = f.rank
+      and j.id = f.id
 )
+-- Groups instead of a join, which would compare each row with each.
 (
     select
-        h.ordinal::integer, h.held_rank as rank, h.held_id as id, h.held_expires_at as expires_at,
-        h.held_retry as retry
-    from asked as h
-    where h.held_id is not null
+        u.ordinal::integer, max(u.rank) as rank, max(u.id) as id, max(u.expires_at) as expires_at,
+        max(u.retry) as retry, bool_or(u.is_replaced) as is_replaced, max(u.was_until) as was_until,
+        max(u.delayed_until) as delayed_until
+    from (
+        select
+            h.ordinal, h.held_rank as rank, h.held_id as id, h.held_expires_at as expires_at, h.held_retry as retry,
+            false as is_replaced, null::timestamptz as was_until, null::timestamptz as delayed_until
+        from asked as h
+        where h.held_id is not null
+        union all
+        -- The last request counts the change of the delay.
+        select
+            o.ordinal, null, null, null, null, true,
+            case when f.is_moved and o.ordinal = f.ordinals[1] then f.was_until end,
+            case when f.is_moved and o.ordinal = f.ordinals[1] then f.delayed_until end
+        from found as f
+        cross join lateral unnest(f.ordinals) as o (ordinal)
+    ) as u
+    group by u.ordinal
+    order by u.ordinal
 )
 union all
 (
-    select 0, a.rank, a.id, a.expires_at, a.retry
+    select 0, a.rank, a.id, a.expires_at, a.retry, false, null, null
     from added as a
     order by a.id
 )

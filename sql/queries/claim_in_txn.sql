@@ -3,7 +3,7 @@
 -- params: $1 queue_id, $2 rank, $3 id (for each queue the key after which the scan begins), $4 limit, $5 now,
 --         $6 node
 -- returns: ordinal (of the queue), queue_id, rank, id, ready_at, expires_at, retry, nacks,
---          additional_deliveries, body, delay_mark; in no order. Exhausted jobs are skipped.
+--          additional_deliveries, body, delay_mark, headers; in no order. Exhausted jobs are skipped.
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with taken as materialized (
@@ -28,4 +28,4 @@ from taken as t
 where j.ctid = t.place
 returning
     t.ordinal::integer, j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks,
-    j.additional_deliveries, j.body, {{delay_mark(j)}} as delay_mark
+    j.additional_deliveries, j.body, {{delay_mark(j)}} as delay_mark, j.headers

@@ -1,6 +1,6 @@
 -- Leases ready jobs by their redelivery keys.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
--- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark;
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark, headers;
 --          in no order. An exhausted job is not leased: its ready_at is not later than now. It must become a
 --          dead letter.
 -- locks: the rows; skips locked rows
@@ -16,4 +16,4 @@ where j.ctid = any (array(
     for update of r skip locked
 ))
 returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-    {{delay_mark(j)}} as delay_mark
+    {{delay_mark(j)}} as delay_mark, j.headers

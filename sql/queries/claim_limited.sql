@@ -5,11 +5,13 @@
 -- jobs may run than it allows. The slots beyond it are then a gate: only a session that has locked all of them
 -- may lease jobs. A slot whose turn differs was changed by another session just now, and is skipped.
 --
--- With rate, each job takes a token. The bucket holds the tokens of a tenth of a second, and at least 1.
+-- With rate, each job takes a token. The bucket holds rate-burst tokens, or those of a tenth of a second, and at least
+-- 1.
 -- Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node, $7 queue_id,
 --         $8 rank, $9 id (redelivery keys)
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark,
+--          headers,
 --          is_walked (it is after the scan position),
 --          room (number of jobs after the scan position that could be leased),
 --          soon (another session is changing slots, or has the tokens),
@@ -141,7 +143,7 @@ taken as (
     from picked as p
     where j.ctid = p.place
     returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-        {{delay_mark(j)}} as delay_mark, j.slot, p.is_own, p.is_walked
+        {{delay_mark(j)}} as delay_mark, j.headers, j.slot, p.is_own, p.is_walked
 ),
 filled as (
     update pgdisque.slot as s
@@ -161,13 +163,13 @@ passed as (
 ),
 spent as (
     update pgdisque.bucket as b
-    set tokens = u.tokens - (select count(*) from picked), settled_at = clock_timestamp()
+    set {{spend(u, (select count(*) from picked))}}
     from bucket as u
     where b.queue_id = $1::integer
       and exists (select from picked)
 )
 select
-    t.rank, t.id, t.ready_at, t.expires_at, t.retry, t.nacks, t.additional_deliveries, t.body, t.delay_mark,
+    t.rank, t.id, t.ready_at, t.expires_at, t.retry, t.nacks, t.additional_deliveries, t.body, t.delay_mark, t.headers,
     t.is_walked, r.room, r.soon, r.wait_ms
 from (
     select
@@ -179,7 +181,8 @@ from (
         ) as soon,
         (
             -- Waits for the tokens of a hundredth of a second, to limit the number of claims.
-            select ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from picked)) / b.rate)
+            select ceil(
+                1000 * (greatest(1, least(b.burst, b.rate / 100)) - b.tokens + (select count(*) from picked)) / b.rate)
             from bucket as b
             where b.tokens - (select count(*) from picked) < 1
         )::integer as wait_ms

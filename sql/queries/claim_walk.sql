@@ -2,7 +2,7 @@
 -- with retry 0 is leased for ever, which makes it at most once. A delayed job is skipped even if its time has
 -- come: only wake_due makes it ready.
 -- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node
--- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark; in no
+-- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark, headers; in no
 --          order. An exhausted job is not leased: its ready_at is not later than now. It must become a dead letter.
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid. Only the subquery names the queue. A condition on it in the update as well
@@ -20,4 +20,4 @@ where j.ctid = any (array(
     for update skip locked
 ))
 returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-    {{delay_mark(j)}} as delay_mark
+    {{delay_mark(j)}} as delay_mark, j.headers

@@ -4,13 +4,7 @@
 -- returns: rank, id, end_rank, end_id (the last key of the queue, in any state); in no order
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
-with queue_end as materialized (
-    select l.rank, l.id
-    from pgdisque.job as l
-    where l.queue_id = $1::integer
-    order by l.rank desc, l.id desc
-    limit 1
-)
+with {{queue_end()}}
 update pgdisque.job as j
 set expires_at = $8::timestamptz,
     wake_at = $9::timestamptz,

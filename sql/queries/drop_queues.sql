@@ -2,7 +2,7 @@
 -- params: $1 queue_id, $2 id of this server
 -- returns: id; the deleted queues
 -- index: queue_pkey, job_pkey, dead_pkey, unique_key_pkey, queue_setting_pkey, queue_counter_pkey,
--- retained_0_pkey and the same of the other partitions
+-- waiting_job_pkey, retained_0_pkey and the same of the other partitions
 with gone as (
     delete from pgdisque.queue as q
     using unnest($1::integer[]) as d (queue_id)
@@ -17,6 +17,7 @@ with gone as (
       and not exists (select from pgdisque.unique_key as k where k.queue_id = q.id)
       and not exists (select from pgdisque.dead_job as d where d.queue_id = q.id)
       and not exists (select from pgdisque.retained as f where f.queue_id = q.id)
+      and not exists (select from pgdisque.waiting_job as w where w.queue_id = q.id)
     returning q.id
 ),
 counters as (

@@ -5,7 +5,7 @@
 --         then), $8 expires_at, $9 wake_at (null: none)
 -- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key; in no order
 -- locks: the rows; skips locked rows
--- index: job_pkey, then by ctid
+-- index: job_pkey, then by ctid; flow_job_pkey
 with life as materialized (
     select
         k.queue_id,
@@ -43,7 +43,10 @@ target as materialized (
 gone as (
     delete from pgdisque.job as j
     where j.ctid = any (array(select t.ctid from target as t where $6::boolean))
-    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
+    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key, j.in_flow
+),
+noted as (
+    {{note_outcome(gone, 3)}}
 ),
 dated as (
     update pgdisque.job as j

@@ -1,45 +1,125 @@
 -- Adds the jobs of ticks, and sets the next ticks of their schedules. Both are one transaction, so that a tick
--- makes its jobs once, even if several servers try. A schedule that has changed since it was read is skipped.
+-- makes its jobs once, even if several servers try. A schedule that has changed since it was read is skipped. So is a
+-- schedule whose unique key an open SQL transaction may take: api_take_key(). A tick adds no job if its unique key is
+-- taken. With overlap 1 it adds none while the job before it exists. With overlap 2 it deletes that job.
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
---         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id. A row for each job; the
---         first five are equal in all rows of a schedule
--- returns: id; the added jobs, in the order of the parameters
--- locks: the schedules; skips locked rows
--- index: schedule_pkey
-with tick as (
+--         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id, $11 tick. A row for each job;
+--         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now
+-- returns: queue_id, rank, id, is_added, queued_since, expires_at, retry, group_key; the added jobs, in the order of
+--          the parameters, and the deleted jobs
+-- locks: the schedules, and the deleted jobs; skips locked rows
+-- index: schedule_pkey, job_pkey, unique_key_pkey, flow_job_pkey
+with tick as materialized (
     select t.*
     from unnest(
         $1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
-        $6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[]
+        $6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[], $11::timestamptz[]
     ) with ordinality as t (
-        schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, queue_id, ordinal
+        schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, queue_id, tick, ordinal
     )
 ),
-mine as (
-    select s.id
+locked as materialized (
+    select s.id, s.overlap, s.last_queue_id, s.last_id, s.unique_key
     from tick as t
     join pgdisque.schedule as s on s.id = t.schedule_id
     where s.revision = t.revision
       and s.next_at = t.next_at
+      and (s.unique_key is null or t.job_id is null
+          or pg_try_advisory_xact_lock_shared(7713, hashtext(encode(s.unique_key, 'hex') || t.queue_id)))
     for update of s skip locked
+),
+-- A schedule has a row for each of its ticks.
+mine as materialized (
+    select distinct l.*
+    from locked as l
+),
+-- REPRIORITIZE may have changed the rank of the job.
+unfinished as materialized (
+    select m.id as schedule_id, m.overlap, j.ctid as place
+    from mine as m
+    cross join generate_series(-255, 0) as r (rank)
+    join pgdisque.job as j
+        on j.queue_id = any (array[m.last_queue_id]) and j.rank = any (array[r.rank::smallint])
+        and j.id = any (array[m.last_id])
+    where m.overlap is not null
+      and j.expires_at > $12::timestamptz
+),
+replaced as (
+    delete from pgdisque.job as j
+    where j.ctid = any (array(
+        select d.ctid
+        from pgdisque.job as d
+        where d.ctid = any (array(
+            select u.place
+            from unfinished as u
+            join tick as t on t.schedule_id = u.schedule_id
+            where u.overlap = 2
+              and t.job_id is not null
+        ))
+        for update skip locked
+    ))
+    returning
+        j.queue_id, j.rank, j.id, {{queued_since(j, $12::timestamptz)}} as queued_since, j.expires_at, j.retry,
+        j.group_key, j.in_flow
+),
+noted as (
+    {{note_outcome(replaced, 3)}}
+),
+wanted as materialized (
+    select t.*
+    from tick as t
+    join mine as m on m.id = t.schedule_id
+    where t.job_id is not null
+      and not exists (select from unfinished as u where u.schedule_id = t.schedule_id and u.overlap = 1)
+      and not exists (
+          select from pgdisque.job as j
+          where j.queue_id = any (array[t.queue_id])
+            and j.unique_key = m.unique_key
+            and j.unique_key is not null
+            and j.expires_at > $12::timestamptz
+            and (m.overlap = 2 and j.id = m.last_id) is not true
+      )
+      and not exists (
+          select from pgdisque.unique_key as k
+          where k.queue_id = any (array[t.queue_id])
+            and k.key = m.unique_key
+            and k.until > $12::timestamptz
+      )
 ),
 moved as (
     update pgdisque.schedule as s
     set next_at = t.then_at,
         has_tick = true,
-        last_at = coalesce(t.last_at, s.last_at)
+        last_at = coalesce(
+            case when exists (select from wanted as w where w.schedule_id = s.id) then t.last_at end, s.last_at),
+        last_queue_id = coalesce((select max(w.queue_id) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
+        last_id = coalesce((select max(w.job_id) from wanted as w where w.schedule_id = s.id), s.last_id)
     from tick as t
     where s.id = t.schedule_id
       and s.id = any (array(select m.id from mine as m))
-    returning s.id, s.retry, s.delay, s.priority, s.attempts, s.backoff, s.deadqueue, s.body
+    returning
+        s.id, s.retry, s.delay, s.priority, s.attempts, s.backoff, s.deadqueue, s.body, s.headers, s.unique_key,
+        s.group_key
+),
+added as (
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, body, headers,
+         unique_key, group_key)
+    select
+        w.job_id, case when m.group_key is null then w.ready_at else 'infinity' end, w.expires_at, w.wake_at,
+        w.queue_id, m.retry, m.delay, -m.priority, m.attempts, m.backoff, m.deadqueue, m.body,
+        {{tick_header(m.headers, w.tick)}},
+        m.unique_key, m.group_key
+    from wanted as w
+    join moved as m on m.id = w.schedule_id
+    -- Only after the replaced jobs have gone.
+    where (select count(*) from replaced) >= 0
+    order by w.ordinal
+    on conflict do nothing
+    returning queue_id, rank, id, expires_at, retry, group_key
 )
-insert into pgdisque.job
-    (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, body)
-select
-    t.job_id, t.ready_at, t.expires_at, t.wake_at, t.queue_id, m.retry, m.delay, -m.priority, m.attempts,
-    m.backoff, m.deadqueue, m.body
-from tick as t
-join moved as m on m.id = t.schedule_id
-where t.job_id is not null
-order by t.ordinal
-returning id
+select a.queue_id, a.rank, a.id, true as is_added, null::timestamptz as queued_since, a.expires_at, a.retry, a.group_key
+from added as a
+union all
+select r.queue_id, r.rank, r.id, false, r.queued_since, r.expires_at, r.retry, r.group_key
+from replaced as r

@@ -1,8 +1,8 @@
 -- Counts the jobs and the ready jobs of each queue: at start, and after a lost connection. Delayed jobs whose
 -- time has come are not counted as ready, because wake_due will count them.
 -- params: $1 now
--- returns: queue_id, jobs, queued, oldest_id (of the jobs that expire in key order; null: none), first_rank,
---          first_id (no ready job has a lower rank, or a lower id; null: no job is ready)
+-- returns: queue_id, jobs, queued, delayed, waiting, oldest_id (of the jobs that expire in key order; null: none),
+--          first_rank, first_id (no ready job has a lower rank, or a lower id; null: no job is ready)
 -- index: none. The + 0 prevents one, because reading every row by the index takes ten times as many pages
 select
     j.queue_id + 0 as queue_id,
@@ -10,6 +10,8 @@ select
     count(*) filter (
         where {{counted(j, $1::timestamptz)}}
     ) as queued,
+    count(*) filter (where j.wake_at = j.ready_at and j.owner is null) as delayed,
+    count(*) filter (where j.ready_at = 'infinity' and j.owner is null) as waiting,
     min(j.id) filter (where j.wake_at is null) as oldest_id,
     min(j.rank) filter (
         where {{counted(j, $1::timestamptz)}}

@@ -1,12 +1,14 @@
 -- Reads the state of jobs: WAITJOB, and ACKJOB after a lost connection. Nulls for a job that is not retained.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, lives, finished_at, node, result, is_dead, error; in the order of the parameters
--- index: job_pkey, dead_pkey, retained_0_pkey and the same of the other partitions
+-- index: job_pkey, waiting_job_id, dead_pkey, retained_0_pkey and the same of the other partitions
 select
-    k.ordinal::integer, j.id is not null as lives, f.finished_at, f.node, f.result, d.id is not null as is_dead, d.error
+    k.ordinal::integer, j.id is not null or w.id is not null as lives,
+    f.finished_at, f.node, f.result, d.id is not null as is_dead, d.error
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
 left join pgdisque.job as j
     on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $4::timestamptz
+left join pgdisque.waiting_job as w on w.id = any (array[k.id]) and w.expires_at > $4::timestamptz
 left join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
 left join lateral (
     select e.finished_at, e.node, e.result

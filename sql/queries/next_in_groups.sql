@@ -1,6 +1,6 @@
 -- Releases the first job of each group, after a job was added or has ended, unless a released job still exists.
--- With per-group, max-active limits the number of released jobs of a group, and each release takes a token of
--- rate, as in claim_limited.
+-- group-max-active, or max-active with per-group, limits the number of released jobs of a group. Each release takes a
+-- token of group-rate, or of rate with per-group, as in claim_limited.
 --
 -- A new group is inserted, and the request must be sent again. The same applies to a group that another session
 -- has just changed, because these changes may not be visible here.
@@ -28,10 +28,10 @@ made as (
 ),
 seen as materialized (
     select
-        w.ordinal, g.queue_id, g.key, g.turn, l.most, l.rate, a.ranks, a.ids, c.now,
+        w.ordinal, g.queue_id, g.key, g.turn, l.most, l.rate, l.burst, a.ranks, a.ids, c.now,
         case
             when l.rate > 0 then least(
-                greatest(1, l.rate / 10.0),
+                l.burst,
                 coalesce(
                     g.tokens + l.rate * greatest(0, extract(epoch from c.now - g.settled_at)), 'infinity'))
         end::double precision as tokens
@@ -39,18 +39,7 @@ seen as materialized (
     cross join clock as c
     join pgdisque.job_group as g on g.queue_id = any (array[w.queue_id]) and g.key = w.key
     cross join lateral (
-        select
-            case when p.is_set then greatest(1, p.most) else 1 end as most,
-            case when p.is_set then p.rate end as rate
-        from (
-            select
-                coalesce(bool_or(s.name = 'per-group' and s.value = '1'), false) as is_set,
-                max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer as most,
-                max(case when s.name = 'rate' then convert_from(s.value, 'UTF8') end)::integer as rate
-            from pgdisque.queue_setting as s
-            where s.queue_id = any (array[g.queue_id])
-              and s.name in ('max-active', 'per-group', 'rate')
-        ) as p
+        {{group_limits(g.queue_id)}}
     ) as l
     cross join lateral (
         select array_agg(h.rank) as ranks, array_agg(h.id) as ids
@@ -73,7 +62,7 @@ seen as materialized (
 ),
 looked as materialized (
     select
-        s.ordinal, s.queue_id, s.key, s.rate, s.ranks, s.ids, s.now, s.tokens, p.places,
+        s.ordinal, s.queue_id, s.key, s.rate, s.burst, s.ranks, s.ids, s.now, s.tokens, p.places,
         coalesce(floor(s.tokens)::integer, p.places) as whole_tokens
     from seen as s
     cross join lateral (select greatest(0, s.most - coalesce(cardinality(s.ids), 0)) as places) as p
@@ -89,7 +78,7 @@ next as materialized (
         case
             -- Waits for the tokens of a hundredth of a second, to limit the number of requests.
             when cardinality(f.ids) > l.whole_tokens
-                then ceil(1000 * (greatest(1, l.rate / 100.0) - l.tokens + l.whole_tokens) / l.rate)
+                then ceil(1000 * (greatest(1, least(l.burst, l.rate / 100)) - l.tokens + l.whole_tokens) / l.rate)
         end::integer as wait_ms
     from looked as l
     cross join lateral (

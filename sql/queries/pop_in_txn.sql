@@ -4,7 +4,7 @@
 --         first jobs, 1: the last), $5 limit, $6 now
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, deliveries,
 --          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key,
---          ordinal (of the queue); in no order
+--          headers, progress, errors, ordinal (of the queue); in no order
 -- locks: the rows, and the first row of that queue; skips locked rows
 -- index: job_pkey, then by ctid
 with list as materialized (
@@ -59,4 +59,4 @@ where j.ctid = t.place
 returning
     j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body, j.deliveries,
     j.attempts, j.backoff, j.deadqueue, j.error, j.unique_key, j.unique_until, j.group_key,
-    t.ordinal::integer
+    {{metadata(j)}}, t.ordinal::integer

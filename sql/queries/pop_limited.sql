@@ -5,8 +5,8 @@
 --         the last jobs; the key is not used), $7 queue_id, $8 id (arrays: the new keys, as many as the limit;
 --         queue_id 0: the job is deleted)
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, deliveries, attempts,
---          backoff, deadqueue, error, unique_key, unique_until, group_key (as pop_first),
---          ordinal (of the new key), to_wake_at, to_expires_at (of a move, as move_first),
+--          backoff, deadqueue, error, unique_key, unique_until, group_key, headers, progress,
+--          errors (as pop_first), ordinal (of the new key), to_wake_at, to_expires_at (of a move, as move_first),
 --          room (number of jobs that could be taken), soon (another session has the tokens),
 --          wait_ms (time until there is a token; null: not waiting for tokens);
 --          in no order; if no job was taken, one row in which the columns before room are null
@@ -66,7 +66,7 @@ found as materialized (
 {{relocate($1::integer, $5::timestamptz, $7::integer[], $8::bigint[])}},
 spent as (
     update pgdisque.bucket as b
-    set tokens = u.tokens - (select count(*) from found), settled_at = clock_timestamp()
+    set {{spend(u, (select count(*) from found))}}
     from bucket as u
     where b.queue_id = $1::integer
       and exists (select from found)
@@ -74,11 +74,12 @@ spent as (
 select
     g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.nacks, g.additional_deliveries, g.body, g.deliveries,
     g.attempts, g.backoff, g.deadqueue, g.error, g.unique_key, g.unique_until, g.group_key,
-    g.ordinal::integer, g.to_wake_at, g.to_expires_at, m.jobs as room, m.is_shut as soon, w.wait_ms
+    {{metadata(g)}}, g.ordinal::integer, g.to_wake_at, g.to_expires_at, m.jobs as room, m.is_shut as soon, w.wait_ms
 from room as m
 cross join lateral (
     -- Waits for the tokens of a hundredth of a second, as claim_limited does.
-    select max(ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from found)) / b.rate))::integer
+    select max(ceil(
+        1000 * (greatest(1, least(b.burst, b.rate / 100)) - b.tokens + (select count(*) from found)) / b.rate))::integer
         as wait_ms
     from bucket as b
     where b.tokens - (select count(*) from found) < 1

@@ -3,5 +3,5 @@
 --         array of one)
 -- returns: rank, id, ready_at, expires_at, retry, group_key; in no order
 -- locks: the rows; skips locked rows
--- index: job_pkey, then by ctid
+-- index: job_pkey, then by ctid; flow_job_pkey
 {{remove(asc)}}

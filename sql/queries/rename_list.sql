@@ -7,7 +7,7 @@
 --          move), outcome; the jobs that have left a queue, with null outcome; then a row whose other columns
 --          are null, with outcome 0 no jobs, 1 moved, 2 too many jobs, 3 the target has jobs
 -- locks: the rows; skips locked rows
--- index: job_pkey, then by ctid
+-- index: job_pkey, then by ctid; flow_job_pkey
 with source as materialized (
     select r.ctid
     from pgdisque.job as r
@@ -42,7 +42,10 @@ decided as materialized (
 emptied as (
     delete from pgdisque.job as j
     where j.ctid = any (array(select t.ctid from target as t, decided as d where d.outcome = 1))
-    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
+    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key, j.in_flow
+),
+noted as (
+    {{note_outcome(emptied, 3)}}
 ),
 gone as (
     delete from pgdisque.job as j
@@ -54,11 +57,12 @@ gone as (
 moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
-         rank, replicate, body, attempts, backoff, deadqueue, error, own_expires_at)
+         rank, replicate, body, attempts, backoff, deadqueue, error, own_expires_at,
+         {{metadata_columns()}})
     select
         g.id * $3::bigint, $6::timestamptz, g.expires_at, g.new_wake_at, $2::integer, g.retry, g.delay, g.deliveries,
         g.nacks, g.additional_deliveries + (g.owner is not null)::integer, g.rank, g.replicate, g.body,
-        g.attempts, g.backoff, g.deadqueue, g.error, g.own_expires_at
+        g.attempts, g.backoff, g.deadqueue, g.error, g.own_expires_at, {{metadata(g)}}
     from gone as g
 )
 select

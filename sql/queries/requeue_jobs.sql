@@ -3,27 +3,30 @@
 -- all of them again.
 -- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay (of NACK, seconds; null: the
 --         job's back-off), $6 error (of NACK; null: none), $7 now, $8 token (none, 0, or that of the last
---         delivery)
--- returns: ordinal, was_until (planned end of the lease or delay; null: the token is stale, and the job is
+--         delivery), $9 failure (the error and its time, for errors; null: none)
+-- returns: ordinal, was_until (planned end of the lease, or as left_since; null: the token is stale, and the job is
 --          unchanged), wake_at (end of the new delay; null: queued), last (the job is exhausted: it must become
 --          a dead letter)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with old as materialized (
     select
-        k.ordinal, k.nack, k.error, j.queue_id, j.rank, j.id, j.ready_at,
+        k.ordinal, k.nack, k.error, k.failure || jsonb_build_object('attempt', j.deliveries) as failure,
+        j.queue_id, j.rank, j.id,
+        {{left_since(j)}} as was_until,
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_stale,
-        k.nack = 1 and coalesce(j.deliveries >= j.attempts, false) as last,
+        coalesce(j.deliveries >= j.attempts and (k.nack = 1 or j.attempts = 0), false) as last,
         case when k.nack = 1 then {{delayed_until(j, k.delay, $7::timestamptz)}} end as wake_at
-    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[])
-        with ordinality as k (queue_id, rank, id, nack, delay, error, token, ordinal)
+    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[],
+        $9::jsonb[])
+        with ordinality as k (queue_id, rank, id, nack, delay, error, token, failure, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     where j.expires_at > $7::timestamptz
       and (
           coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries)
           or (
               (j.ready_at > $7::timestamptz or (k.nack = 0 and j.deliveries >= j.attempts))
-              and (j.retry > 0 or j.owner is null)
+              and (j.retry > 0 or j.owner is null or j.attempts = 0)
           )
       )
       -- A job that waits in its group keeps waiting.
@@ -40,14 +43,15 @@ requeued as (
             + case when old.nack = 0 and j.owner is not null then 1 else 0 end,
         owner = null,
         slot = null,
-        error = coalesce(old.error, j.error)
+        error = coalesce(old.error, j.error),
+        errors = case when old.failure is null then j.errors else {{last_errors(j.errors)}} || old.failure end
     from old
     -- Joins by key, because a row that was waited for may have a new ctid.
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
       and j.id = old.id
       and not old.is_stale
-    returning old.ordinal, old.ready_at as was_until, old.wake_at, old.last
+    returning old.ordinal, old.was_until, old.wake_at, old.last
 )
 select r.ordinal::integer, r.was_until, r.wake_at, r.last
 from requeued as r

@@ -7,29 +7,33 @@
 -- not take it for a job that the first try put back.
 -- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay, $6 error (as in requeue_jobs),
 --         $7 first (now of the first try), $8 lost (when its loss was noticed), $9 now, $10 node, $11 token (as
---         in requeue_jobs), $12 unleased (1: the first try found no lease of the job)
+--         in requeue_jobs), $12 unleased (1: the first try found no lease of the job), $13 failure
 -- returns: ordinal, was_queued, was_until (null: the token is stale), wake_at, last (as in requeue_jobs),
 --          missed (a lease was undone, and the first try had found the job queued)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with found as materialized (
     select
-        k.ordinal, k.nack, k.error, k.first, k.unleased,
+        k.ordinal, k.nack, k.error, k.failure || jsonb_build_object('attempt', j.deliveries) as failure,
+        k.first, k.unleased,
         j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at, j.retry, j.owner,
         j.group_key is not null as is_grouped,
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_other,
         coalesce(j.deliveries >= j.attempts, false) as last,
+        coalesce(j.attempts = 0, false) as is_cancelled,
         coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') as leased_at,
         case when k.nack = 1 then {{delayed_until(j, k.delay, k.first)}} end as delayed_until,
         coalesce(j.owner = $10::smallint, false)
             and coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') between k.first and k.lost
             -- DEQUEUE leases without a delivery.
             and j.deliveries > 0
-            as is_stray
+            as is_stray,
+        {{left_since(j)}} as was_until
     from unnest(
         $1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[],
-        $7::timestamptz[], $8::timestamptz[], $11::bigint[], $12::integer[]
-    ) with ordinality as k (queue_id, rank, id, nack, delay, error, first, lost, token, unleased, ordinal)
+        $7::timestamptz[], $8::timestamptz[], $11::bigint[], $12::integer[],
+        $13::jsonb[]
+    ) with ordinality as k (queue_id, rank, id, nack, delay, error, first, lost, token, unleased, failure, ordinal)
     join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $9::timestamptz
     for update of j
@@ -60,7 +64,11 @@ requeued as (
             + case when old.nack = 0 and old.owner is not null and not old.is_stray then 1 else 0 end,
         owner = null,
         slot = null,
-        error = coalesce(old.error, j.error)
+        error = coalesce(old.error, j.error),
+        errors = case
+            when old.failure is null or old.is_done or old.is_stray then j.errors
+            else {{last_errors(j.errors)}} || old.failure
+        end
     from old
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
@@ -79,8 +87,8 @@ requeued as (
           )
       )
     returning
-        old.ordinal, old.ready_at <= $9::timestamptz and not old.last as was_queued, old.ready_at as was_until,
-        old.delay_until, old.nack = 1 and old.last and not old.is_stray as last, old.is_missed
+        old.ordinal, old.ready_at <= $9::timestamptz and not old.last as was_queued, old.was_until,
+        old.delay_until, old.last and (old.nack = 1 or old.is_cancelled) and not old.is_stray as last, old.is_missed
 )
 select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last, r.is_missed as missed
 from requeued as r

@@ -5,7 +5,7 @@
 -- returns: ordinal, is_moved (false: it has that rank already), is_queued, expires_at, retry, wake_at
 -- locks: the rows, in the order of their keys, and their rows in unique_key; a deadlock is repeated by the
 -- server
--- index: job_pkey, unique_key_pkey
+-- index: job_pkey, unique_key_pkey, flow_job_pkey
 with wanted as materialized (
     select w.*, w.to_rank <> w.rank as is_other
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::smallint[])
@@ -34,13 +34,16 @@ gone as (
 moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
-         rank, replicate, owner, body, unique_key, unique_until, worker, attempts, backoff, leased_at,
-         deadqueue, error, own_expires_at)
+         rank, replicate, owner, body, unique_key, unique_until, unique_start, worker, attempts, backoff,
+         leased_at, deadqueue, error, own_expires_at, sorted_set, in_flow, {{metadata_columns()}})
     -- The job no longer expires in the order of ids, so it needs a wake_at.
     select
         g.id, g.ready_at, g.expires_at, coalesce(g.wake_at, g.expires_at), g.queue_id, g.retry, g.delay, g.deliveries,
         g.nacks, g.additional_deliveries, g.to_rank, g.replicate, g.owner, g.body, g.unique_key,
-        g.unique_until, g.worker, g.attempts, g.backoff, g.leased_at, g.deadqueue, g.error, g.own_expires_at
+        g.unique_until, g.unique_start,
+        g.worker, g.attempts, g.backoff, g.leased_at, g.deadqueue, g.error, g.own_expires_at,
+        g.sorted_set, g.in_flow,
+        {{metadata(g)}}
     from gone as g
 ),
 renamed as (
@@ -50,6 +53,13 @@ renamed as (
     where k.queue_id = any (array[g.queue_id])
       and k.key = g.unique_key
       and k.id = g.id
+),
+followed as (
+    update pgdisque.flow_job as f
+    set rank = g.to_rank, turn = f.turn + 1
+    from gone as g
+    where g.in_flow
+      and f.id = any (array[g.id])
 )
 select
     g.ordinal::integer, true as is_moved,

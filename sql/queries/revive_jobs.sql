@@ -19,10 +19,11 @@ with found as materialized (
 revived as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, additional_deliveries, rank,
-         replicate, attempts, backoff, error, unique_key, body)
+         replicate, attempts, backoff, error, unique_key, body, {{metadata_columns()}})
     select
         f.id, $4::timestamptz, f.next_expires_at, f.next_expires_at, f.queue_id, f.retry, f.delay, f.nacks,
-        f.additional_deliveries + 1, f.rank, f.replicate, f.attempts, f.backoff, f.error, f.unique_key, f.body
+        f.additional_deliveries + 1, f.rank, f.replicate, f.attempts, f.backoff, f.error, f.unique_key, f.body,
+        {{metadata(f)}}
     from found as f
     on conflict do nothing
     returning queue_id, rank, id, expires_at

@@ -39,13 +39,18 @@ with place as materialized (
 ), changed as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
-         rank, replicate, owner, body, unique_key, unique_until, worker, slot, attempts, backoff, leased_at,
+         rank, replicate, owner, body, unique_key, unique_until, unique_start, worker, slot,
+         attempts, backoff, leased_at,
          deadqueue, error, group_key,
-         own_expires_at)
+         own_expires_at, sorted_set, in_flow, {{metadata_columns()}})
     select
         g.id, g.ready_at, g.expires_at, g.wake_at, g.queue_id, g.retry, g.delay, g.deliveries, g.nacks,
-        g.additional_deliveries, g.rank, g.replicate, g.owner, ($7::bytea[])[1], g.unique_key, g.unique_until,
-        g.worker, g.slot, g.attempts, g.backoff, g.leased_at, g.deadqueue, g.error, g.group_key, g.own_expires_at
+        g.additional_deliveries, g.rank, g.replicate, g.owner, ($7::bytea[])[1],
+        g.unique_key, g.unique_until,
+        g.unique_start,
+        g.worker, g.slot, g.attempts, g.backoff, g.leased_at, g.deadqueue, g.error, g.group_key, g.own_expires_at,
+        g.sorted_set, g.in_flow,
+        {{metadata(g)}}
     from gone as g
 )
 select p.rank, p.id, exists (select from gone) as is_set

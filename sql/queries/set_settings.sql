@@ -1,5 +1,7 @@
 -- Stores settings of queues: QCONFIG SET. No setting is named twice. max-active inserts slots. Slots beyond a
--- lowered limit stay, because they show which jobs still run. rate inserts a bucket without tokens.
+-- lowered limit stay, because they show which jobs still run. rate inserts a bucket without tokens, or a full one if
+-- the rate has a period or a burst. Such a bucket is fenced against older servers, which find no tokens in it. If
+-- another session has locked the bucket, the next claim changes the fence.
 --
 -- Nothing is stored if a chain of dead-letter queues would lead back to its queue. Nothing is stored either if
 -- another session has set a dead-letter queue since the statement began: two sessions could otherwise close a
@@ -50,13 +52,21 @@ stored as (
     set value = excluded.value
     returning s.queue_id, s.name, s.value
 ),
-tokens as (
-    insert into pgdisque.bucket (queue_id)
-    select s.queue_id
-    from stored as s
-    where s.name = 'rate'
-    on conflict (queue_id) do nothing
+rates as materialized (
+    select s.queue_id, {{needs_fence(s)}} as is_fenced
+    from (
+        select t.queue_id, t.name, t.value
+        from stored as t
+        union all
+        select o.queue_id, o.name, o.value
+        from pgdisque.queue_setting as o
+        where o.queue_id in (select t.queue_id from stored as t)
+          and (o.queue_id, o.name) not in (select t.queue_id, t.name from stored as t)
+    ) as s
+    group by s.queue_id
+    having bool_or(s.name = 'rate')
 ),
+{{make_buckets(rates)}},
 slots as (
     insert into pgdisque.slot (queue_id, n)
     select s.queue_id, g.n

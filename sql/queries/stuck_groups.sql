@@ -44,16 +44,24 @@ cross join lateral (
         limit 1
     ) as h
 ) as a
--- Servers send the requests for groups that wait for tokens. Only overdue groups are found here.
-where coalesce(g.next_at < $1::timestamptz - interval '1 second', true)
+-- Servers send the requests for groups that wait for tokens. Only overdue groups are found here, and those that would
+-- wait longer than their rate needs, because the rate has changed.
+where coalesce(
+    g.next_at < $1::timestamptz - interval '1 second'
+    or g.next_at > (
+        select g.settled_at + (1 + greatest(1, least(l.burst, l.rate / 100)) / nullif(l.rate, 0)) * interval '1 second'
+        from (
+            {{group_limits(p.queue_id)}}
+        ) as l
+    ),
+    true)
   and (
       a.jobs = 0
       or a.jobs < (
-          select max(convert_from(s.value, 'UTF8')::integer) filter (where s.name = 'max-active')
-          from pgdisque.queue_setting as s
-          where s.queue_id = any (array[p.queue_id])
-            and s.name in ('max-active', 'per-group')
-          having bool_or(s.name = 'per-group' and s.value = '1')
+          select l.most
+          from (
+              {{group_limits(p.queue_id)}}
+          ) as l
       )
   )
   and exists (

@@ -7,7 +7,7 @@
 -- returns: rank, id, ready_at, expires_at, retry, group_key, is_first (it was before the jobs that stay); in no
 --          order
 -- locks: the rows; skips locked rows
--- index: job_pkey, backwards for places counted from the last job; then by ctid
+-- index: job_pkey, backwards for places counted from the last job; then by ctid; flow_job_pkey
 with cut as materialized (
     select
         b.cut,
@@ -41,21 +41,28 @@ with cut as materialized (
     ) as k on true
     where k.id is not null
        or b.counted_from = b.cut
-)
-delete from pgdisque.job as j
-where j.ctid = any (array(
-    select r.ctid
-    from cut as c
-    cross join lateral (
+),
+gone as (
+    delete from pgdisque.job as j
+    where j.ctid = any (array(
         select r.ctid
-        from pgdisque.job as r
-        where r.queue_id = $1::integer
-          and (r.rank, r.id) > (c.low_rank, c.low_id)
-          and (r.rank, r.id) < (c.high_rank, c.high_id)
-          and {{queued(r, $4::timestamptz)}}
-        for update skip locked
-    ) as r
-))
-returning
-    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key,
-    coalesce((select (j.rank, j.id) < (c.high_rank, c.high_id) from cut as c where c.cut = 1), false) as is_first
+        from cut as c
+        cross join lateral (
+            select r.ctid
+            from pgdisque.job as r
+            where r.queue_id = $1::integer
+              and (r.rank, r.id) > (c.low_rank, c.low_id)
+              and (r.rank, r.id) < (c.high_rank, c.high_id)
+              and {{queued(r, $4::timestamptz)}}
+            for update skip locked
+        ) as r
+    ))
+    returning
+        j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key, j.in_flow,
+        coalesce((select (j.rank, j.id) < (c.high_rank, c.high_id) from cut as c where c.cut = 1), false) as is_first
+),
+noted as (
+    {{note_outcome(gone, 3)}}
+)
+select g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.is_first
+from gone as g

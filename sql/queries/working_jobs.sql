@@ -4,9 +4,10 @@
 -- Jobs of queues with max-active need working_limited.
 -- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 seconds (null: the retry time), $6 now, $7 node,
 --         $8 token (none, 0, or that of the last delivery), $9 worker (name of the caller, for a job without a
---         worker name)
+--         worker name), $10 progress (null: none)
 -- returns: ordinal, lease (seconds the client has; null: the token is stale, and the job is unchanged),
---          ready_at, too_late, was_queued, was_until, last (attempt), is_full (false: no job needs a slot)
+--          ready_at, too_late, was_queued, was_until, last (attempt), is_full (false: no job needs a slot),
+--          is_cancelled (and too_late)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with {{working()}},
@@ -19,6 +20,7 @@ extended as (
             + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
         worker = coalesce(case when not old.was_queued then j.worker end, convert_from(old.worker, 'UTF8')),
         owner = $7::smallint,
+        progress = coalesce(old.progress, j.progress),
         leased_at = old.leased_at
     from old
     -- Joins by key, because a row that was waited for may have a new ctid.
@@ -28,7 +30,8 @@ extended as (
       and not old.is_stale
       and not old.too_late
       and old.retry > 0
-)
+),
+{{note_progress()}}
 select
     old.ordinal::integer,
     case when not old.is_stale then old.lease end as lease,
@@ -38,7 +41,8 @@ select
     end as ready_at,
     old.too_late,
     old.was_queued,
-    old.ready_at as was_until,
+    old.was_until,
     old.last,
-    false as is_full
+    false as is_full,
+    old.is_cancelled
 from old

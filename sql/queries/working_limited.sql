@@ -5,10 +5,10 @@
 -- unchanged. No slot is free while a job runs in a slot beyond the limit.
 -- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 seconds (null: the retry time), $6 now, $7 node,
 --         $8 token (none, 0, or that of the last delivery), $9 worker (name of the caller, for a job without a
---         worker name)
+--         worker name), $10 progress (null: none)
 -- returns: ordinal, lease (seconds the client has; null: the token is stale, and the job is unchanged),
 --          ready_at, too_late, was_queued, was_until, last (attempt), is_full (it needs a slot, and no slot is
---          free: unchanged)
+--          free: unchanged), is_cancelled (and too_late)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server; then slots; skips
 -- locked rows
 -- index: job_pkey, queue_setting_pkey, slot_pkey
@@ -103,6 +103,7 @@ extended as (
             + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
         worker = coalesce(case when not old.was_queued then j.worker end, convert_from(old.worker, 'UTF8')),
         owner = $7::smallint,
+        progress = coalesce(old.progress, j.progress),
         slot = coalesce(old.given_slot, j.slot),
         leased_at = old.leased_at
     from verdict as old
@@ -111,7 +112,8 @@ extended as (
       and j.rank = old.rank
       and j.id = old.id
       and old.is_done
-)
+),
+{{note_progress()}}
 select
     old.ordinal::integer,
     case when not old.is_stale then old.lease end as lease,
@@ -121,7 +123,8 @@ select
     end as ready_at,
     old.too_late,
     old.was_queued,
-    old.ready_at as was_until,
+    old.was_until,
     old.last,
-    old.is_full
+    old.is_full,
+    old.is_cancelled
 from verdict as old

@@ -9,7 +9,7 @@
  * are loaded, or none: a wrong line changes nothing.
  */
 
-/* Loads the users at start, from the one or the other. False with the text in err. */
+/* Loads the users at start, from the file or from the user lines. False with the text in err. */
 bool acl_file_start(struct buf *err) MUST_CHECK;
 /* Replaces all users by those of the aclfile. A default user that the file does not name gets its first grants. */
 bool acl_file_load(struct buf *err) MUST_CHECK;

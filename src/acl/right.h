@@ -10,7 +10,7 @@
  * Rights to run commands. A right is a number: of a command, or of a subcommand such as CLIENT LIST. The table of
  * commands registers all rights at start, because it is above this folder.
  */
-#define RIGHTS_MAX 256
+#define RIGHTS_MAX 320
 
 /* Categories of commands, with the names of Redis where Redis has the category. */
 #define ACL_CATEGORIES(X)                  \
@@ -26,6 +26,11 @@
     X(CATEGORY_QUEUE, "queue")             \
     X(CATEGORY_LIST, "list")               \
     X(CATEGORY_SCHEDULE, "schedule")       \
+    X(CATEGORY_STRING, "string")           \
+    X(CATEGORY_BITMAP, "bitmap")           \
+    X(CATEGORY_HASH, "hash")               \
+    X(CATEGORY_SET, "set")                 \
+    X(CATEGORY_SORTED_SET, "sortedset")    \
     X(CATEGORY_PUBSUB, "pubsub")           \
     X(CATEGORY_CONNECTION, "connection")   \
     X(CATEGORY_TRANSACTION, "transaction") \

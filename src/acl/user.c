@@ -48,7 +48,7 @@ static void grants_add_selector(struct grants *g, struct selector s) {
     g->more[g->more_count++] = s;
 }
 
-void grants_copy(struct grants *to, const struct grants *from) {
+static void grants_copy(struct grants *to, const struct grants *from) {
     *to = *from;
     selector_copy(&to->root, &from->root);
     to->passwords = xmemdup(from->passwords, from->password_count * sizeof *from->passwords);
@@ -64,7 +64,7 @@ void grants_copy(struct grants *to, const struct grants *from) {
 
 /* ---- passwords ---- */
 
-/* The index of the hash, or -1. Compares all, so that the time tells nothing. */
+/* The index of the hash, or -1. Compares all passwords, so that the time does not depend on the match. */
 static int password_find(const struct grants *g, const unsigned char *hash) {
     int found = -1;
 

@@ -110,7 +110,6 @@ void users_describe(struct buf *out, bool omits_default);
 /* Grants that a new user begins with, and the rules for them. */
 void grants_init(struct grants *g);
 void grants_free(struct grants *g);
-void grants_copy(struct grants *to, const struct grants *from);
 enum rule_error grants_apply(struct grants *g, struct slice rule) MUST_CHECK;
 /* Appends the rules that make the grants from those of a new user. */
 void grants_describe(const struct grants *g, struct buf *out);

@@ -335,42 +335,82 @@ static void command_docs_of(struct req *r) {
     req_end(r);
 }
 
-static void command_getkeys(struct req *r) {
-    const struct command *cmd = command_lookup(r->argv[2]);
+/* Sets places to the positions of the keys in the command that follows, and returns their number; -1: an error was
+ * replied. */
+static int find_keys_or_reply(struct req *r, const struct command *cmd, int *places) {
     struct key_range range;
-    int *places = req_alloc(r, (size_t)r->argc * sizeof *places);
     int count;
 
     if (cmd == NULL) {
         req_error(r, "ERR Invalid command specified");
-        return;
+        return -1;
     }
     range = command_key_range(cmd);
     if (range.first == 0 && !range.movable) {
         req_error(r, "ERR The command has no key arguments");
-        return;
+        return -1;
     }
     if (!command_arity_fits(cmd, r->argc - 2)) {
         req_error(r, "ERR Invalid number of arguments specified for command");
-        return;
+        return -1;
     }
     count = command_find_keys(cmd, r->argc - 2, r->argv + 2, places);
     if (count == 0) {
         req_error(r, "ERR Invalid arguments specified for command");
-        return;
+        return -1;
     }
+    return count;
+}
+
+static void command_getkeys(struct req *r) {
+    int *places = req_alloc(r, (size_t)r->argc * sizeof *places);
+    int count = find_keys_or_reply(r, command_lookup(r->argv[2]), places);
+
+    if (count < 0)
+        return;
     reply_array(r, (size_t)count);
     for (int i = 0; i < count; i++)
         reply_bulk(r, r->argv[2 + places[i]]);
     req_end(r);
 }
 
+static void reply_key_flags(struct req *r, const char *const *flags) {
+    size_t count = 0;
+
+    while (flags[count] != NULL)
+        count++;
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++)
+        reply_status(r, flags[i]);
+}
+
+static void command_getkeysandflags(struct req *r) {
+    const struct command *cmd = command_lookup(r->argv[2]);
+    int *places = req_alloc(r, (size_t)r->argc * sizeof *places);
+    int count = find_keys_or_reply(r, cmd, places);
+
+    if (count < 0)
+        return;
+    reply_array(r, (size_t)count);
+    for (int i = 0; i < count; i++) {
+        reply_array(r, 2);
+        reply_bulk(r, r->argv[2 + places[i]]);
+        reply_key_flags(r, command_key_flags(cmd, (size_t)i));
+    }
+    req_end(r);
+}
+
 void cmd_command(struct req *r) {
     static const struct subcommand members[] = {
-        { "COUNT", 0, 0, command_count },    { "LIST", 0, 0, command_list },
-        { "LIST", 3, 3, command_list_some }, { "INFO", 0, 0, command_all },
-        { "INFO", 1, -1, command_info },     { "DOCS", 0, 0, command_docs_all },
-        { "DOCS", 1, -1, command_docs_of },  { "GETKEYS", 1, -1, command_getkeys },
+        { "COUNT", 0, 0, command_count },
+        { "LIST", 0, 0, command_list },
+        { "LIST", 3, 3, command_list_some },
+        { "INFO", 0, 0, command_all },
+        { "INFO", 1, -1, command_info },
+        { "DOCS", 0, 0, command_docs_all },
+        { "DOCS", 1, -1, command_docs_of },
+        { "GETKEYS", 1, -1, command_getkeys },
+        { "GETKEYSANDFLAGS", 1, -1, command_getkeysandflags },
     };
 
     if (r->argc == 1)

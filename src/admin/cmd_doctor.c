@@ -29,7 +29,7 @@ static struct {
     struct doctor doctor;
     bool runs;
     struct list waiters;
-} ward = { .waiters = { &ward.waiters, &ward.waiters } };
+} doctor_run = { .waiters = { &doctor_run.waiters, &doctor_run.waiters } };
 
 /* A pooler in the wrong mode breaks the session of LISTEN first. */
 static void look_at_channel(struct findings *f) {
@@ -78,7 +78,7 @@ static void look_at_users(struct findings *f) {
 }
 
 static void on_doctor_end(void *arg) {
-    struct findings *f = &ward.doctor.findings;
+    struct findings *f = &doctor_run.doctor.findings;
     struct list *node;
 
     (void)arg;
@@ -86,15 +86,15 @@ static void on_doctor_end(void *arg) {
     look_at_files(f);
     look_at_certificate(f);
     look_at_users(f);
-    while ((node = list_pop_front(&ward.waiters)) != NULL) {
+    while ((node = list_pop_front(&doctor_run.waiters)) != NULL) {
         struct doctor_waiter *p = LIST_ENTRY(node, struct doctor_waiter, node);
         struct buf text = { 0 };
 
         p->tell(f, &text);
         req_text(p->r, &text);
     }
-    doctor_stop(&ward.doctor);
-    ward.runs = false;
+    doctor_stop(&doctor_run.doctor);
+    doctor_run.runs = false;
 }
 
 void cmd_doctor(struct req *r) {
@@ -108,9 +108,9 @@ void cmd_doctor(struct req *r) {
     p = req_alloc(r, sizeof *p);
     p->r = r;
     p->tell = lines ? findings_lines : findings_text;
-    list_push_back(&ward.waiters, &p->node);
-    if (ward.runs)
+    list_push_back(&doctor_run.waiters, &p->node);
+    if (doctor_run.runs)
         return;
-    ward.runs = true;
-    doctor_start(&ward.doctor, db_host_number(), on_doctor_end, NULL);
+    doctor_run.runs = true;
+    doctor_start(&doctor_run.doctor, db_host_number(), on_doctor_end, NULL);
 }

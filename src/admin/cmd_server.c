@@ -1,10 +1,12 @@
 /* TIME, ROLE, WAIT, SHUTDOWN, DEBUG, and the commands about Disque's append-only file. */
+#include "admin/cmd_server.h"
+
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
-#include "admin/server.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch/replication_state.h"
@@ -59,13 +61,19 @@ void cmd_role(struct req *r) {
     req_end(r);
 }
 
+static void (*shutdown_stop)(void);
+
+void shutdown_by(void (*stop)(void)) {
+    shutdown_stop = stop;
+}
+
 void cmd_shutdown(struct req *r) {
     if (r->argc > 2 || (r->argc == 2 && !slice_is(r->argv[1], "rewrite-aof"))) {
         usage_unexpected(r, 1);
         return;
     }
     log_notice(client_ident(r->client), "asked for SHUTDOWN");
-    server_stop();
+    shutdown_stop();
     client_close_after_replies(r->client);
     req_end(r);
 }

@@ -183,13 +183,20 @@ static void look_for_pooler(struct doctor *d) {
     }
 }
 
-/* True if the connection ended because the test for a pooler terminated its session. */
-static bool pooler_is_fine(struct doctor *d) {
-    if (d->step != STEP_POOLER || !pooler_lost(&d->pooler))
-        return false;
+static void on_doctor_notice(void *arg, const PGresult *notice) {
+    struct doctor *d = arg;
+
+    pooler_notice(&d->pooler, notice);
+}
+
+/* The connection ended. Connects again at once if the test for a pooler may have ended it. */
+static void doctor_lost(struct doctor *d) {
+    if (d->step != STEP_POOLER || !pooler_lost(&d->pooler)) {
+        next_host(d, PQerrorMessage(d->conn));
+        return;
+    }
     drop_connection(d);
     connect_to(d, d->host);
-    return true;
 }
 
 static bool send_step(struct doctor *d) {
@@ -277,7 +284,7 @@ static void answered(struct doctor *d) {
         return;
     }
     if (PQstatus(d->conn) == CONNECTION_BAD || (!good && d->step < 0)) {
-        next_host(d, PQerrorMessage(d->conn));
+        doctor_lost(d);
         return;
     }
     if (d->step == STEP_OPEN) {
@@ -302,6 +309,7 @@ static void doctor_connecting_step(struct doctor *d) {
         doctor_watch(d, EV_WRITE);
         break;
     case PGRES_POLLING_OK:
+        PQsetNoticeReceiver(d->conn, on_doctor_notice, d);
         look_for_pooler(d);
         break;
     default:
@@ -322,8 +330,7 @@ static void doctor_asking_step(struct doctor *d) {
     PGresult *res;
 
     if (PQconsumeInput(d->conn) != 1) {
-        if (!pooler_is_fine(d))
-            next_host(d, PQerrorMessage(d->conn));
+        doctor_lost(d);
         return;
     }
     while (!PQisBusy(d->conn)) {

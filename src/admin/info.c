@@ -44,9 +44,22 @@ static void clients_section(struct buf *out) {
     buf_append_str(out, "cluster_connections:0\r\ntracking_clients:0\r\n");
 }
 
+/* No line if this server has delivered no job for the first time in the last minute. */
+static void latency_info(struct buf *out, const char *name, unsigned per_thousand) {
+    int64_t us = quantiles_read(&stats_recent_waits, clock_mono(), per_thousand);
+
+    if (us >= 0)
+        buf_printf(out, "%s:%lld\r\n", name, (long long)(us / US_PER_MS));
+}
+
 static void jobs_section(struct buf *out) {
     buf_printf(out, "registered_jobs:%lld\r\ndead_jobs:%lld\r\n", (long long)queue_jobs_total(),
                (long long)queue_jobs_dead());
+    buf_printf(out, "queued_jobs:%lld\r\ndelayed_jobs:%lld\r\nactive_jobs:%lld\r\nwaiting_jobs:%lld\r\n",
+               (long long)queue_jobs_queued(), (long long)queue_jobs_delayed(),
+               (long long)queue_jobs_active(), (long long)queue_jobs_waiting());
+    latency_info(out, "latency_p50_ms", 500);
+    latency_info(out, "latency_p99_ms", 990);
 }
 
 static void queues_section(struct buf *out) {

@@ -42,14 +42,17 @@ void info_init(void) {
     hex_encode(bytes, sizeof bytes, process.run_id);
 }
 
-void info_line(struct buf *out, const char *name, const char *value) {
+/* Appends "name:value". Replaces # and line ends in value, because some clients split the whole text at every
+ * #. */
+static void info_line(struct buf *out, const char *name, const char *value) {
     buf_printf(out, "%s:", name);
     for (; *value != '\0'; value++)
         buf_append(out, *value == '#' || *value == '\r' || *value == '\n' ? "?" : value, 1);
     buf_append_str(out, "\r\n");
 }
 
-void info_human(struct buf *out, const char *name, size_t bytes) {
+/* A number of bytes for people, such as 1.06M. */
+static void info_human(struct buf *out, const char *name, size_t bytes) {
     static const char units[] = "BKMGTP";
     double value = (double)bytes;
     size_t unit = 0;

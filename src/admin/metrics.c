@@ -177,11 +177,15 @@ static double queue_metric_jobs(const struct queue *q) {
 }
 
 static double queue_metric_active(const struct queue *q) {
-    return (double)queue_active(q);
+    return (double)queue_leased(q);
 }
 
 static double queue_metric_delayed(const struct queue *q) {
     return (double)queue_delayed(q);
+}
+
+static double queue_metric_waits(const struct queue *q) {
+    return (double)queue_waiting(q);
 }
 
 static double queue_metric_dead(const struct queue *q) {
@@ -220,6 +224,7 @@ static const struct {
     { METRIC_QUEUE_JOBS, queue_metric_jobs },
     { METRIC_QUEUE_ACTIVE, queue_metric_active },
     { METRIC_QUEUE_DELAYED, queue_metric_delayed },
+    { METRIC_QUEUE_WAITS, queue_metric_waits },
     { METRIC_QUEUE_DEAD, queue_metric_dead },
     { METRIC_QUEUE_OLDEST_AGE, queue_metric_oldest },
     { METRIC_QUEUE_IN, queue_metric_in },

@@ -10,7 +10,7 @@ static int64_t last_db;  /* last value of clock_db() */
 static bool db_known;
 static bool stale = true;
 
-/* clock_db() stands still after a smaller step back, and follows a larger one. */
+/* clock_db() keeps its value after a smaller step back, and follows a larger step. */
 #define MAX_STANDSTILL_US US_PER_S
 /* Estimates of two servers differ by less. A server that is further ahead may not have noticed a step back yet. */
 #define MAX_LEAD_US (250 * US_PER_MS)
@@ -53,7 +53,7 @@ int64_t clock_unix(void) {
 }
 
 /* A job that is ready at one reading must be ready at the next one. Therefore the clock does not follow small steps
- * back, but stands still until the estimate has reached its value. */
+ * back. It keeps its value until the estimate has reached it. */
 int64_t clock_db(void) {
     int64_t now = clock_mono() + db_ahead;
 

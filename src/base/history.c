@@ -106,10 +106,6 @@ uint32_t history_at(const struct history *h, enum history_range range, enum hist
     return *history_slot(h, range, series, oldest + (int64_t)index);
 }
 
-int64_t history_step_us(const struct history *h, enum history_range range) {
-    return h->shapes[range].step_us;
-}
-
 int64_t history_end_us(const struct history *h, enum history_range range) {
     return h->rings[range].at * h->shapes[range].step_us;
 }

@@ -66,7 +66,6 @@ size_t history_count(const struct history *h, enum history_range range);
 /* The value of an ended slot; 0 is the oldest. */
 uint32_t history_at(const struct history *h, enum history_range range, enum history_series series,
                     size_t index);
-int64_t history_step_us(const struct history *h, enum history_range range);
 /* The end of the last ended slot, in the time of mono_us. */
 int64_t history_end_us(const struct history *h, enum history_range range);
 

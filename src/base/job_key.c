@@ -150,8 +150,8 @@ static bool base64_decode(const char *text, unsigned char raw[RAW_LEN]) {
 #define PRIORITY_AT (RAW_LEN - 1)
 #define MAX_MINUTES 65535
 
-/* The input of a round, as the one block that SHA-256 makes of it. The digits of node and TTL stand outside of the
- * enciphered bytes. They are part of the input, so that a client cannot change them. */
+/* The input of a round, as the single block that SHA-256 makes of it. The digits of node and TTL stand outside of
+ * the enciphered bytes. They are part of the input, so that a client cannot change them. */
 struct block {
     unsigned char secret[JOBID_SECRET_LEN];
     unsigned char number;

@@ -176,7 +176,8 @@ static bool skip_string(struct json_place *p) {
     return false;
 }
 
-/* Skips to the bracket that closes the one here. Does not check that the two brackets are of the same kind. */
+/* Skips to the bracket that closes the bracket at this position. Does not check that the two brackets are of the
+ * same kind. */
 static bool skip_nested(struct json_place *p) {
     for (int depth = 0; p->at < p->end;) {
         char c = *p->at;
@@ -220,39 +221,143 @@ static bool skip_value(struct json_place *p, struct slice *value) {
     return good;
 }
 
+/* Steps over the bracket or comma before a member. JSON_ABSENT: over the closing bracket, and nothing follows. */
+static enum json_found step_to_member(struct json_place *p, const struct json_members *m) {
+    bool is_first = m->at == 0;
+
+    if (is_first && !take_mark(p, m->is_array ? '[' : '{'))
+        return JSON_BROKEN;
+    if (!is_first && take_mark(p, ','))
+        return JSON_FOUND;
+    if (!take_mark(p, m->is_array ? ']' : '}'))
+        return is_first ? JSON_FOUND : JSON_BROKEN;
+    skip_blanks(p);
+    return p->at == p->end ? JSON_ABSENT : JSON_BROKEN;
+}
+
+static bool step_over_name(struct json_place *p, struct slice *name) {
+    skip_blanks(p);
+    name->ptr = p->at;
+    if (!skip_string(p))
+        return false;
+    name->len = (size_t)(p->at - name->ptr);
+    return take_mark(p, ':');
+}
+
+enum json_found json_next(struct json_members *m, struct slice *name, struct slice *value) {
+    struct json_place p = { m->whole.ptr + m->at, m->whole.ptr + m->whole.len };
+    enum json_found found = step_to_member(&p, m);
+
+    if (found != JSON_FOUND)
+        return found;
+    if ((!m->is_array && !step_over_name(&p, name)) || !skip_value(&p, value))
+        return JSON_BROKEN;
+    m->at = (size_t)(p.at - m->whole.ptr);
+    return JSON_FOUND;
+}
+
 /* Scans the whole object even after a match, so that a truncated object is reported as broken. */
 enum json_found json_field(struct slice object, const char *name, struct slice *value) {
-    struct json_place p = { object.ptr, object.ptr + object.len };
-    enum json_found found = JSON_ABSENT;
+    struct json_members members = { .whole = object };
+    enum json_found found = JSON_ABSENT, next;
     struct slice key, here, text;
 
-    if (!take_mark(&p, '{'))
-        return JSON_BROKEN;
-    if (!take_mark(&p, '}')) {
-        do {
-            skip_blanks(&p);
-            key.ptr = p.at;
-            if (!skip_string(&p))
-                return JSON_BROKEN;
-            key.len = (size_t)(p.at - key.ptr);
-            if (!take_mark(&p, ':') || !skip_value(&p, &here))
-                return JSON_BROKEN;
-            if (json_plain_string(key, &text) && slice_equal(text, slice_str(name))) {
-                *value = here;
-                found = JSON_FOUND;
-            }
-        } while (take_mark(&p, ','));
-        if (!take_mark(&p, '}'))
-            return JSON_BROKEN;
+    while ((next = json_next(&members, &key, &here)) == JSON_FOUND) {
+        if (json_plain_string(key, &text) && slice_equal(text, slice_str(name))) {
+            *value = here;
+            found = JSON_FOUND;
+        }
     }
-    skip_blanks(&p);
-    return p.at == p.end ? found : JSON_BROKEN;
+    return next == JSON_BROKEN ? JSON_BROKEN : found;
 }
 
 bool json_plain_string(struct slice value, struct slice *text) {
     if (value.len < 2 || value.ptr[0] != '"' || memchr(value.ptr, '\\', value.len) != NULL)
         return false;
     *text = (struct slice){ value.ptr + 1, value.len - 2 };
+    return true;
+}
+
+/* ---- escapes ---- */
+
+/* The number of the four hexadecimal digits at `at`; -1: they are none. */
+static int32_t read_unit(const char *at, const char *end) {
+    int32_t unit = 0;
+
+    for (int i = 0; i < 4; i++) {
+        int c = at + i < end ? (unsigned char)at[i] : -1;
+
+        if (!is_hex(c))
+            return -1;
+        unit = unit * 16 + (is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return unit;
+}
+
+/* A character has at most as many bytes as its escape sequences. */
+static size_t write_utf8(char *out, int32_t c) {
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+/* Reads the escape sequence behind a backslash at *at, and writes its character. 0: it is none. */
+static size_t unescape(const char **at, const char *end, char *out) {
+    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    const char *letter = *at < end && **at != '\0' ? strchr(letters, **at) : NULL;
+    int32_t unit, low;
+
+    if (letter != NULL) {
+        (*at)++;
+        *out = meanings[letter - letters];
+        return 1;
+    }
+    if (*at == end || **at != 'u' || (unit = read_unit(*at + 1, end)) < 0)
+        return 0;
+    *at += 5;
+    if (unit < 0xd800 || unit > 0xdfff)
+        return write_utf8(out, unit);
+    if (unit > 0xdbff || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u' ||
+        (low = read_unit(*at + 2, end)) < 0xdc00 || low > 0xdfff)
+        return 0;
+    *at += 6;
+    return write_utf8(out, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
+}
+
+bool json_unescape(struct slice value, char *out, struct slice *text) {
+    const char *at = value.ptr, *end = value.ptr + value.len;
+    size_t len = 0, written;
+
+    if (value.len < 2 || *at++ != '"' || *--end != '"')
+        return false;
+    while (at < end) {
+        if (*at != '\\') {
+            out[len++] = *at++;
+            continue;
+        }
+        at++;
+        if ((written = unescape(&at, end, out + len)) == 0)
+            return false;
+        len += written;
+    }
+    *text = (struct slice){ out, len };
     return true;
 }
 

@@ -23,6 +23,17 @@ enum json_found { JSON_FOUND, JSON_ABSENT, JSON_BROKEN };
  * is written with escapes is not found. */
 enum json_found json_field(struct slice object, const char *name, struct slice *value) MUST_CHECK;
 
+/* Iterates over the members of an object or an array, which has no names: begin with `at` 0. *name and *value get the
+ * bytes; strings keep their quotes. JSON_ABSENT: there are no more members. */
+struct json_members {
+    struct slice whole;
+    bool is_array;
+    size_t at;
+};
+enum json_found json_next(struct json_members *m, struct slice *name, struct slice *value) MUST_CHECK;
+
+/* Sets *text to the characters of a JSON string, which are written to out[value.len]. False if value is no string. */
+bool json_unescape(struct slice value, char *out, struct slice *text) MUST_CHECK;
 /* Sets *text to the characters of a JSON string. False if value is not a string, or has escapes. */
 bool json_plain_string(struct slice value, struct slice *text) MUST_CHECK;
 

@@ -63,12 +63,26 @@ static void json_line_put_pair(struct json_line *l, const char *name, struct sli
     json_line_put_str(l, "\"");
 }
 
+/* "job ID", with or without a trace behind it, becomes two or three fields. */
+static void json_line_put_job(struct json_line *l, const char *id) {
+    size_t len = strcspn(id, " ");
+
+    json_line_put_str(l, ",\"subject\":\"job\"");
+    json_line_put_pair(l, ",\"job\":\"", (struct slice){ id, len });
+    if (id[len] != '\0')
+        json_line_put_pair(l, ",\"traceparent\":\"", slice_str(id + len + 1));
+}
+
 /* "client 12 127.0.0.1:4711" becomes three fields. */
 static void json_line_put_subject(struct json_line *l, const char *subject) {
     uint64_t client;
     int digits = 0;
     char number[32];
 
+    if (strncmp(subject, "job ", 4) == 0) {
+        json_line_put_job(l, subject + 4);
+        return;
+    }
     if (sscanf(subject, "client %" SCNu64 " %n", &client, &digits) != 1 || digits == 0) {
         json_line_put_pair(l, ",\"subject\":\"", slice_str(subject));
         return;

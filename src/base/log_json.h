@@ -11,7 +11,8 @@
  *     {"time":"2026-11-20T18:30:00.123Z","level":"notice","pid":7711,"node":"dcb833cf...","subject":"client",
  *      "client":12,"address":"127.0.0.1:4711","message":"connected"}
  *
- * node is left out until the ID of the server is known. client and address are there if the subject is a client.
+ * node is left out until the ID of the server is known. client and address are there if the subject is a client. If it is
+ * a job, job is its ID, and traceparent is its header of that name.
  */
 struct log_record {
     int64_t unix_ms;

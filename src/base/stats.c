@@ -7,6 +7,7 @@
 
 struct stats stats;
 struct histogram stats_waits;
+struct quantiles stats_recent_waits;
 struct histogram stats_commits;
 
 static const struct counter {
@@ -96,6 +97,7 @@ void stats_errors_info(struct buf *out) {
 void stats_reset(void) {
     stats = (struct stats){ 0 };
     stats_waits = stats_commits = (struct histogram){ 0 };
+    stats_recent_waits = (struct quantiles){ 0 };
     taken = 0;
     memset(codes, 0, sizeof codes);
     code_count = 0;

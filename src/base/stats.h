@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/histogram.h"
+#include "base/quantiles.h"
 
 /*
  * The counters of the server since its start or CONFIG RESETSTAT. INFO shows them in the section Pgdisque.
@@ -65,6 +66,8 @@ struct stats {
 extern struct stats stats;
 /* The wait of jobs from the time at which they are due to their first delivery. */
 extern struct histogram stats_waits;
+/* The same, of the last one to two minutes. */
+extern struct quantiles stats_recent_waits;
 /* The time from the send of a transaction to its commit. */
 extern struct histogram stats_commits;
 

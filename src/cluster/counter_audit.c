@@ -127,6 +127,8 @@ static void count_done(struct task *t, const PGresult *rows) {
         c->known = row_int4(rows, i, COL_COUNT_QUEUES_QUEUE_ID) == c->queue_id;
         c->counts.total = row_int8(rows, i, COL_COUNT_QUEUES_JOBS);
         c->counts.len = row_int8(rows, i, COL_COUNT_QUEUES_QUEUED);
+        c->counts.delayed = row_int8(rows, i, COL_COUNT_QUEUES_DELAYED);
+        c->counts.waiting = row_int8(rows, i, COL_COUNT_QUEUES_WAITING);
         c->counts.jobs_in = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_IN);
         c->counts.jobs_out = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_OUT);
         c->counts.dead = row_int8(rows, i, COL_COUNT_QUEUES_DEAD);

@@ -8,11 +8,12 @@
 #include "base/list.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
+#include "queue/queue_limits.h"
 
 /* With more items about jobs than this, they are dropped, and peers read the database again (OUTBOX_SUSPECT). */
 #define JOBS_MAX 10000
 /* Upper bound of the length of an item. */
-#define ITEM_BYTES 130
+#define ITEM_BYTES 210
 
 struct job_item {
     enum outbox_item item;
@@ -36,7 +37,7 @@ static struct {
 
 static bool has_share(const struct queue *q) {
     return (q->counters.own.len | q->counters.own.total | q->counters.own.jobs_in | q->counters.own.jobs_out |
-            q->counters.own.dead) != 0;
+            q->counters.own.dead | q->counters.has_states) != 0;
 }
 
 static void add_shares(void) {
@@ -154,9 +155,12 @@ void outbox_send_all(void) {
 
 /* ---- writing ---- */
 
-/* True if the ready jobs are left for peers. If a request waits here, it is about to claim the job. */
+/* True if the ready jobs are left for peers. If a request waits here, it is about to claim the job, unless this server
+ * has as many jobs as it may. */
 static bool is_left_over(struct queue *q) {
-    return !queue_is_awaited(q) && q->claims.rows == 0;
+    bool is_full = q->limits.server_most > 0 && limits_server_room(q) == 0;
+
+    return q->claims.rows == 0 && (is_full || !queue_is_awaited(q));
 }
 
 static bool outbox_is_taken(const struct queue *q) {
@@ -198,6 +202,14 @@ static void put_share(struct text *t, const struct queue *q) {
                                OUTBOX_SHARE, q->id, (long long)q->counters.own.len,
                                (long long)q->counters.own.total, (long long)q->counters.own.jobs_in,
                                (long long)q->counters.own.jobs_out, (long long)q->counters.own.dead);
+}
+
+/* The states of a queue without delayed and waiting jobs take no place. */
+static void put_states(struct text *t, const struct queue *q) {
+    if (q->counters.has_states || q->counters.own.jobs_out > 0)
+        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld", OUTBOX_STATES,
+                                   q->id, (long long)q->counters.own.delayed,
+                                   (long long)q->counters.own.waiting, (long long)q->counters.oldest_due_us);
 }
 
 static void put_ready(struct text *t, const struct queue *q) {
@@ -264,8 +276,12 @@ static void put_room(struct text *t) {
 static void put_shares(struct text *t) {
     struct list *node;
 
-    while (outbox_has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL)
-        put_share(t, LIST_ENTRY(node, struct queue, outbox.in_changed));
+    while (outbox_has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL) {
+        const struct queue *q = LIST_ENTRY(node, struct queue, outbox.in_changed);
+
+        put_share(t, q);
+        put_states(t, q);
+    }
 }
 
 /* Items without numbers come first, because they tell how to interpret the others. */

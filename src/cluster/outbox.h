@@ -12,31 +12,34 @@
  *
  * The text consists of items, separated by blanks: a letter of this list, then numbers separated by commas.
  */
-#define OUTBOX_ITEMS(X)                                                                                    \
-    X(OUTBOX_SHARE, 'q', "queue,len,total,in,out,dead: the counter share of this server, since its start") \
-    X(OUTBOX_READY, 'a', "queue,rank,id,count: that many jobs became ready from this key on")              \
-    X(OUTBOX_RETURNED, 'k', "queue,rank,id: this job became ready again")                                  \
-    X(OUTBOX_GONE, 'x', "queue,rank,id,until: deleted, while a peer watched this lease")                   \
-    X(OUTBOX_MOVED, 'l', "queue,rank,id,until: changed, while a peer watched this lease")                  \
-    X(OUTBOX_UNCOUNTED, 'd', "queue: changed by a server that does not know it yet")                       \
-    X(OUTBOX_ROOM, 'r', "queue: it is limited, and a concurrency slot became free")                        \
-    X(OUTBOX_ROW, 'p', "queue: its row is new, or has changed")                                            \
-    X(OUTBOX_NODES, 'n', "the rows of the servers have changed")                                           \
-    X(OUTBOX_SCHEDULES, 's', "schedules have changed")                                                     \
-    X(OUTBOX_FLUSHED, 'f', "all jobs were deleted")                                                        \
-    X(OUTBOX_SUSPECT, 'z', "notifications may be wrong or missing: read the database again")               \
-    X(OUTBOX_ENDED, 'y', "queue,rank,id,how: the job ended, as enum job_exit says")                        \
-    X(OUTBOX_AWAITS, 'i', "clients wait for the ends of jobs: send OUTBOX_ENDED for a while")              \
-    X(OUTBOX_JOIN, 'h', "this server has just started: its counter shares begin at zero")                  \
-    X(OUTBOX_REQUEST, 'w', "all peers are asked for all their counter shares")                             \
-    X(OUTBOX_SENT_ALL, 'e', "all counter shares were sent")                                                \
-    X(OUTBOX_LEAVE, 'b', "this server has signed off")                                                     \
-    X(OUTBOX_COUNTED, 'c', "from SQL: queue,len,total,in,out: changes of one transaction")                 \
-    X(OUTBOX_LEASED, 'g',                                                                                  \
-      "from SQL: queue,rank,id,until,last: leased, for the last attempt if 1; a server must watch it")     \
-    X(OUTBOX_WAKE, 't', "from SQL: queue,time: check the queue at that time")                              \
-    X(OUTBOX_POLL, 'v', "from SQL: queue: jobs were added, and the message does not name them")            \
-    X(OUTBOX_CLOCK, 'o', "time: the database's clock as the sender knows it; first in each message")       \
+#define OUTBOX_ITEMS(X)                                                                                      \
+    X(OUTBOX_SHARE, 'q', "queue,len,total,in,out,dead: the counter share of this server, since its start")   \
+    X(OUTBOX_STATES, 'j',                                                                                    \
+      "queue,delayed,waiting,due: more of the share, and when the last delivered job became due; from SQL: " \
+      "queue,delayed,waiting: changes of one transaction")                                                   \
+    X(OUTBOX_READY, 'a', "queue,rank,id,count: that many jobs became ready from this key on")                \
+    X(OUTBOX_RETURNED, 'k', "queue,rank,id: this job became ready again")                                    \
+    X(OUTBOX_GONE, 'x', "queue,rank,id,until: deleted, while a peer watched this lease")                     \
+    X(OUTBOX_MOVED, 'l', "queue,rank,id,until: changed, while a peer watched this lease")                    \
+    X(OUTBOX_UNCOUNTED, 'd', "queue: changed by a server that does not know it yet")                         \
+    X(OUTBOX_ROOM, 'r', "queue: it is limited, and a concurrency slot became free")                          \
+    X(OUTBOX_ROW, 'p', "queue: its row is new, or has changed")                                              \
+    X(OUTBOX_NODES, 'n', "the rows of the servers have changed")                                             \
+    X(OUTBOX_SCHEDULES, 's', "schedules have changed")                                                       \
+    X(OUTBOX_FLUSHED, 'f', "all jobs were deleted")                                                          \
+    X(OUTBOX_SUSPECT, 'z', "notifications may be wrong or missing: read the database again")                 \
+    X(OUTBOX_ENDED, 'y', "queue,rank,id,how: the job ended, as enum job_exit says")                          \
+    X(OUTBOX_AWAITS, 'i', "clients wait for the ends of jobs: send OUTBOX_ENDED for a while")                \
+    X(OUTBOX_JOIN, 'h', "this server has just started: its counter shares begin at zero")                    \
+    X(OUTBOX_REQUEST, 'w', "all peers are asked for all their counter shares")                               \
+    X(OUTBOX_SENT_ALL, 'e', "all counter shares were sent")                                                  \
+    X(OUTBOX_LEAVE, 'b', "this server has signed off")                                                       \
+    X(OUTBOX_COUNTED, 'c', "from SQL: queue,len,total,in,out: changes of one transaction")                   \
+    X(OUTBOX_LEASED, 'g',                                                                                    \
+      "from SQL: queue,rank,id,until,last: leased, for the last attempt if 1; a server must watch it")       \
+    X(OUTBOX_WAKE, 't', "from SQL: queue,time: check the queue at that time")                                \
+    X(OUTBOX_POLL, 'v', "from SQL: queue: jobs were added, and the message does not name them")              \
+    X(OUTBOX_CLOCK, 'o', "time: the database's clock as the sender knows it; first in each message")         \
     X(OUTBOX_GROUP, 'm', "from SQL: queue,rank,id: the next job of its group may become ready")
 
 enum outbox_item {

@@ -360,6 +360,16 @@ static void hear_counted(struct queue *q, const struct peer *p, const int64_t ch
     }
 }
 
+/* The changes of an SQL function, as those of hear_counted(). */
+static void hear_states_counted(struct queue *q, const struct peer *p, int64_t delayed, int64_t waiting) {
+    if (!p->node->live || !p->synced)
+        queue_suspect(q);
+    if (!p->node->live || !p->synced || !node_is_leader())
+        return;
+    queue_count_delayed(q, delayed);
+    queue_count_waiting(q, waiting);
+}
+
 static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
                      int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
@@ -367,6 +377,8 @@ static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item ite
     if (item == OUTBOX_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
         limits_heard_room(q);
         hear_counted(q, p, numbers + 1);
+    } else if (item == OUTBOX_STATES && count == 3 && are_counts(numbers + 1, 2)) {
+        hear_states_counted(q, p, numbers[1], numbers[2]);
     } else if (item == OUTBOX_LEASED && count == 5 && node_is_leader() && !lease_known(key.id)) {
         lease_add_foreign(key, numbers[3], p->node->number);
         if (numbers[4] != 0)
@@ -379,14 +391,27 @@ static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item ite
     }
 }
 
+/* A time later than now would hide the age of all jobs. */
+static void hear_states(struct queue *q, const struct peer *p, const int64_t *numbers) {
+    queue_heard_states(q, p->node->number, numbers[1], numbers[2], !p->synced);
+    if (numbers[3] <= clock_db())
+        queue_heard_due(q, numbers[3]);
+}
+
 static void hear_queue(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
                        int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_SHARE && count == 6 && are_counts(numbers + 1, 5))
         queue_heard_share(q, p->node->number,
-                          (struct queue_share){ numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] },
+                          (struct queue_share){ .len = numbers[1],
+                                                .total = numbers[2],
+                                                .jobs_in = numbers[3],
+                                                .jobs_out = numbers[4],
+                                                .dead = numbers[5] },
                           !p->synced);
+    else if (item == OUTBOX_STATES && count == 4 && are_counts(numbers + 1, 2))
+        hear_states(q, p, numbers);
     else if (item == OUTBOX_READY && count == 4)
         hear_ready(q, key, numbers[3]);
     else if (item == OUTBOX_RETURNED && count == 3)

@@ -14,8 +14,8 @@
 /* After this time, all messages have arrived that were included in the counters when these were read. */
 #define SETTLE_US (2 * US_PER_S)
 
-/* The peer that stands for messages of SQL functions. `live`: this message is no repetition. `synced`: the counters
- * are loaded. */
+/* The peer whose messages SQL functions send. `live`: this message is no repetition. `synced`: the counters are
+ * loaded. */
 static struct node sql_node;
 static struct peer sql = { .node = &sql_node };
 

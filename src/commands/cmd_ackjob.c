@@ -9,6 +9,7 @@
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "jobs/dead_jobs.h"
+#include "jobs/flows.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
 #include "jobs/retained.h"
@@ -39,7 +40,7 @@ static enum job_exit exit_of(const struct req *r) {
 
 /* A job that the first try retained looks like a job that the second try retained. retained_recall() counts
  * both. */
-static void acked(struct task *t, const PGresult *rows, int row, bool kept, int group_col) {
+static void acked(struct task *t, const PGresult *rows, int row, bool kept, int group_col, int flow_col) {
     struct req *r = REQ_OF_TASK(t);
     struct job_key key = job_ids_key(t, rows, row);
     const struct retain *f = retain_of(r);
@@ -52,6 +53,7 @@ static void acked(struct task *t, const PGresult *rows, int row, bool kept, int 
                                 .queued_since = row_time(rows, row, COL_ACK_JOBS_QUEUED_SINCE),
                                 .id = job_ids_text(r, key),
                                 .group = row_bytes_or_null(rows, row, group_col),
+                                .in_flow = !row_null(rows, row, flow_col),
                                 .result = f != NULL ? f->result : no_result },
              kept ? JOB_KEPT : exit_of(r));
 }
@@ -60,9 +62,9 @@ static void ack_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-/* Columns: ordinal, queued_since, group_key. */
+/* Columns: ordinal, queued_since, group_key, in_flow. */
 static void ack_row(struct task *t, const PGresult *rows, int row) {
-    acked(t, rows, row, false, COL_ACK_JOBS_GROUP_KEY);
+    acked(t, rows, row, false, COL_ACK_JOBS_GROUP_KEY, COL_ACK_JOBS_IN_FLOW);
 }
 
 /* Jobs that were not found may be dead letters. */
@@ -73,6 +75,20 @@ static void ack_end(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .on_row = ack_row,
+          .on_end = ack_end, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
+          .answer_lost = job_ids_removed);
+
+/* Columns: those of ack_jobs, then is_waiting. */
+static void deljob_row(struct task *t, const PGresult *rows, int row) {
+    if (row_null(rows, row, COL_DELETE_JOBS_IS_WAITING)) {
+        ack_row(t, rows, row);
+        return;
+    }
+    job_ids(REQ_OF_TASK(t))->hits++;
+    flow_job_ended(job_ids_key(t, rows, row).id);
+}
+
+OPERATION(delete_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .on_row = deljob_row,
           .on_end = ack_end, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
           .answer_lost = job_ids_removed);
 
@@ -116,32 +132,53 @@ static void retain_encode(struct params *p, struct task *t) {
     job_ids_encode_tokens(p, 3, t);
     for (size_t i = 0; i < job_ids(r)->count; i++) {
         encode_retention(p, r, job_ids(r)->keys[i].queue_id);
-        params_bytea(p, 5, slice_str(f->worker));
+        params_bytea_or_null(p, 5, exit_of(r) == JOB_DELETED ? no_result : slice_str(f->worker));
         params_bytea_or_null(p, 6, f->result);
     }
     if (!job_ids(r)->unknown)
         job_ids(r)->sent_us = clock_db();
 }
 
-/* Columns: ordinal, queued_since, is_kept, group_key. */
+/* Columns: ordinal, queued_since, is_kept, group_key, in_flow. */
 static void retain_row(struct task *t, const PGresult *rows, int row) {
-    acked(t, rows, row, row_bool(rows, row, COL_RETAIN_JOBS_IS_KEPT), COL_RETAIN_JOBS_GROUP_KEY);
+    acked(t, rows, row, row_bool(rows, row, COL_RETAIN_JOBS_IS_KEPT), COL_RETAIN_JOBS_GROUP_KEY,
+          COL_RETAIN_JOBS_IN_FLOW);
+}
+
+/* DELJOB: jobs that were not found may wait for other jobs. */
+static void delete_rest(struct req *r) {
+    r->task.op = &op_delete_jobs;
+    batch_add(&r->task);
 }
 
 static void retain_end(struct task *t, const PGresult *rows) {
-    if (job_ids(REQ_OF_TASK(t))->unknown)
-        retained_recall(REQ_OF_TASK(t));
+    struct req *r = REQ_OF_TASK(t);
+
+    if (exit_of(r) == JOB_DELETED && (size_t)job_ids(r)->hits < job_ids(r)->count)
+        delete_rest(r);
+    else if (job_ids(r)->unknown)
+        retained_recall(r);
     else
         ack_end(t, rows);
 }
 
 /* op.answer_lost: the transaction was committed. */
 static void retain_lost(struct task *t) {
-    job_ids(REQ_OF_TASK(t))->unknown = true;
-    retained_recall(REQ_OF_TASK(t));
+    struct req *r = REQ_OF_TASK(t);
+
+    job_ids(r)->unknown = true;
+    if (exit_of(r) == JOB_DELETED)
+        delete_rest(r);
+    else
+        retained_recall(r);
 }
 
 OPERATION(retain_jobs, .names_jobs = true, .begin = retain_begin, .encode = retain_encode,
+          .on_row = retain_row, .on_end = retain_end, .fail = job_ids_fail, .again = job_ids_again,
+          .shares = true, .answer_lost = retain_lost);
+
+/* The statement fails if a job is missing, and with it the client transaction. */
+OPERATION(retain_required, .names_jobs = true, .begin = retain_begin, .encode = retain_encode,
           .on_row = retain_row, .on_end = retain_end, .fail = job_ids_fail, .again = job_ids_again,
           .shares = true, .answer_lost = retain_lost);
 
@@ -168,6 +205,11 @@ static void take_long_way(struct req *r, struct slice result) {
     r->task.op = &op_retain_jobs;
 }
 
+/* DELJOB. In a client transaction no statement may follow the commit, and its commands run in their order. */
+static bool deletes_at_once(const struct req *r) {
+    return exit_of(r) == JOB_DELETED && (r->task.client_txn != NULL || !may_be_kept(r));
+}
+
 /* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so
  * that they run in their order. */
 static void ackjob_start(struct req *r, struct slice result) {
@@ -176,19 +218,48 @@ static void ackjob_start(struct req *r, struct slice result) {
         return;
     }
     job_ids_hold(r);
-    r->task.op = job_ids(r)->tokens == NULL ? &op_ack_jobs : &op_ack_tokens;
-    if (result.ptr != NULL || may_be_kept(r))
+    if (deletes_at_once(r))
+        r->task.op = &op_delete_jobs;
+    else if (result.ptr != NULL || may_be_kept(r))
         take_long_way(r, result);
+    else
+        r->task.op = job_ids(r)->tokens == NULL ? &op_ack_jobs : &op_ack_tokens;
+    batch_add(&r->task);
+}
+
+/* REQUIRED: the ids in argv[from ..). An ID that names no job here is left out of job_ids(). */
+static void ackjob_start_required(struct req *r, int from, struct slice result) {
+    if (r->task.client_txn == NULL) {
+        req_error(r, "ERR REQUIRED is for an ACKJOB in a transaction: it makes EXEC fail");
+        return;
+    }
+    if (from == r->argc) {
+        usage_error(r, SYNTAX_ERROR ": REQUIRED needs an id");
+        return;
+    }
+    if (!job_ids_tokens_or_reply(r, from, r->argc))
+        return;
+    if (job_ids(r)->count < (size_t)(r->argc - from)) {
+        req_error(r, "%s", NOT_ACKED);
+        return;
+    }
+    job_ids_hold(r);
+    take_long_way(r, result);
+    r->task.op = &op_retain_required;
     batch_add(&r->task);
 }
 
 void cmd_ackjob(struct req *r) {
     bool has_result = r->argc > 1 && slice_is(r->argv[1], "RESULT");
+    struct slice result = has_result && r->argc > 2 ? r->argv[2] : no_result;
+    int from = has_result ? 3 : 1;
 
     if (has_result && r->argc < 4)
         usage_error(r, SYNTAX_ERROR ": RESULT needs a value and an id");
-    else if (job_ids_tokens_or_reply(r, has_result ? 3 : 1, r->argc))
-        ackjob_start(r, has_result ? r->argv[2] : no_result);
+    else if (from < r->argc && slice_is(r->argv[from], "REQUIRED"))
+        ackjob_start_required(r, from + 1, result);
+    else if (job_ids_tokens_or_reply(r, from, r->argc))
+        ackjob_start(r, result);
 }
 
 void cmd_fastack(struct req *r) {

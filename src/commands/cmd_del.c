@@ -4,6 +4,7 @@
 
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "commands/library_life.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
 #include "net/args.h"
@@ -99,11 +100,16 @@ static void delete_in_txn(struct req *r, struct queue **queues, size_t count) {
 }
 
 void cmd_del(struct req *r) {
+    const struct library_key *k = library_key_of(r);
     struct queue **queues;
     size_t count;
 
     if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
         return;
+    if (k != NULL) {
+        library_del(r, k);
+        return;
+    }
     queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
     count = del_find_queues(r, queues);
     if (count == 0)

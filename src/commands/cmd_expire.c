@@ -4,6 +4,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "commands/library_life.h"
 #include "jobs/add_options.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
@@ -41,8 +42,13 @@ static void reply_ttl(struct life *l, int64_t until) {
 
 static void ttl(struct req *r, bool absolute, int64_t unit) {
     struct ttl_form *form = req_alloc(r, sizeof *form);
+    const struct library_key *k = library_key_of(r);
     struct queue *q = queue_find(r->argv[1]);
 
+    if (k != NULL) {
+        library_ttl(r, k, unit * US_PER_MS, absolute);
+        return;
+    }
     *form = (struct ttl_form){ { .found = reply_ttl, .req = r }, absolute, unit };
     if (key_may_exist(r, q))
         list_find_life(&form->life, q);
@@ -231,10 +237,17 @@ static void limit_time(struct expiring *e) {
 
 static void expire_expire(struct req *r, int64_t base_ms, int64_t unit) {
     struct expiring *e = req_alloc(r, sizeof *e);
+    const struct library_key *k = library_key_of(r);
 
-    if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit) || !queue_or_reply(r, e))
+    if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit))
         return;
     limit_time(e);
+    if (k != NULL) {
+        library_expire(r, k, e->at_ms * US_PER_MS, e->nx);
+        return;
+    }
+    if (!queue_or_reply(r, e))
+        return;
     e->removes = e->at_ms <= now_ms();
     set_end(e, e->at_ms * US_PER_MS, TIME_NEVER);
     expire_start(e);

@@ -1,10 +1,15 @@
 /* NACK ENQUEUE DEQUEUE WORKING: commands that change the state of jobs by ID. */
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/node.h"
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "commands/lease_change.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/dead_letter.h"
 #include "jobs/id_list.h"
@@ -64,8 +69,10 @@ static void requeue_encode(struct params *p, struct task *t) {
 
     job_ids_encode(p, t);
     job_ids_encode_tokens(p, 7, t);
-    for (size_t i = 0; i < job_ids(r)->count; i++)
+    for (size_t i = 0; i < job_ids(r)->count; i++) {
         encode_how(p, r);
+        params_jsonb_or_null(p, 8, job_ids(r)->note);
+    }
     job_ids(r)->sent_us = clock_db();
 }
 
@@ -162,6 +169,7 @@ static void requeue_again_encode(struct params *p, struct task *t) {
         params_time(p, 6, job_ids(r)->sent_us);
         params_time(p, 7, job_ids(r)->lost_us);
         params_int4(p, 11, job_ids(r)->unleased[i]);
+        params_jsonb_or_null(p, 12, job_ids(r)->note);
     }
 }
 
@@ -205,6 +213,42 @@ static const struct arg_option nack_words[] = {
 
 static const struct arg_spec nack_spec = { nack_words, LENGTH(nack_words), "", NULL, NULL };
 
+/* Bytes of an error that the list of all errors keeps. */
+#define NOTED_MAX 1024
+
+/* Text for a JSON string: bytes that are not UTF-8, and zero bytes, become U+FFFD. */
+static struct slice readable(struct req *r, struct slice text) {
+    char *out = req_alloc(r, 3 * NOTED_MAX);
+    size_t len = 0, step;
+
+    for (size_t at = 0; at < text.len && len < NOTED_MAX; at += step) {
+        size_t character = utf8_character_len(text, at);
+        bool good = character > 0 && text.ptr[at] != '\0';
+
+        step = good ? character : 1;
+        memcpy(out + len, good ? text.ptr + at : "\xef\xbf\xbd", good ? character : 3);
+        len += good ? character : 3;
+    }
+    return (struct slice){ out, len };
+}
+
+/* {"at": now in milliseconds, "percent": ..., name: text}, in the memory of r. percent -1, text.ptr NULL: not there. */
+static struct slice note_json(struct req *r, int64_t percent, const char *name, struct slice text) {
+    struct buf json = { 0 };
+    struct slice copy;
+
+    buf_printf(&json, "{\"at\": %lld", (long long)(clock_db() / US_PER_MS));
+    if (percent >= 0)
+        buf_printf(&json, ", \"percent\": %lld", (long long)percent);
+    if (text.ptr != NULL && !json_add_text(&json, slice_str(name), text))
+        log_fatal("jobs", "a readable text is not UTF-8");
+    json_end(&json);
+    copy.len = buf_len(&json);
+    copy.ptr = memcpy(req_alloc(r, copy.len), buf_ptr(&json), copy.len);
+    buf_free(&json);
+    return copy;
+}
+
 void cmd_nack(struct req *r) {
     struct nack_options o = { .delay = NO_SECONDS };
     int from;
@@ -215,7 +259,9 @@ void cmd_nack(struct req *r) {
         return;
     job_ids(r)->seconds = o.delay;
     job_ids(r)->error = o.error;
-    r->task.bytes += job_ids(r)->count * o.error.len;
+    if (o.error.ptr != NULL)
+        job_ids(r)->note = note_json(r, -1, "error", readable(r, o.error));
+    r->task.bytes += job_ids(r)->count * (o.error.len + job_ids(r)->note.len);
     send_ids(r, &op_requeue_jobs);
 }
 
@@ -262,6 +308,7 @@ static void working_encode(struct params *p, struct task *t) {
         params_null(p, 8, PARAM_BYTEA);
     else
         params_bytea(p, 8, slice_str(worker_name(worker_of(REQ_OF_TASK(t)->client))));
+    params_jsonb_or_null(p, 9, ids->note);
     ids->sent_us = clock_db();
 }
 
@@ -272,25 +319,46 @@ static void lease_anew(const struct req *r, struct job_key key, int64_t row_unti
         lease_set_last(key.id);
 }
 
-/* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full. */
+static void tell_progress(const struct req *r, struct job_key key) {
+    const struct job_ids *ids = job_ids(r);
+    struct slice id = ids->note.ptr == NULL ? ids->note : job_ids_text(r, key);
+
+    if (id.ptr != NULL)
+        event_of_progress(queue_find_id(key.queue_id), id, ids->percent, ids->text);
+}
+
+/* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full, is_cancelled. */
 static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
     int32_t lease = row_int4(rows, row, COL_WORKING_JOBS_LEASE);
+    struct lease_change *own = job_ids(r)->own;
 
     job_ids(r)->hits++;
+    if (row_bool(rows, row, COL_WORKING_JOBS_IS_CANCELLED)) {
+        if (own == NULL)
+            reply_error(r, "CANCELLED the job is cancelled: end it with NACK or ACKJOB");
+        return;
+    }
     if (row_bool(rows, row, COL_WORKING_JOBS_TOO_LATE)) {
-        reply_error(r,
-                    "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
-                    "delivery.");
+        if (own == NULL)
+            reply_error(r,
+                        "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the "
+                        "next delivery.");
         return;
     }
     if (row_bool(rows, row, COL_WORKING_JOBS_IS_FULL)) {
-        reply_error(
-            r, "MAXACTIVE the queue already runs as many jobs as its max-active allows: nothing was done");
+        if (own == NULL)
+            reply_error(
+                r,
+                "MAXACTIVE the queue already runs as many jobs as its max-active allows: nothing was done");
         return;
     }
-    reply_int(r, lease);
+    if (own == NULL)
+        reply_int(r, lease);
+    tell_progress(r, key);
     if (lease == 0)
         return;
+    if (own != NULL)
+        own->until = row_time(rows, row, COL_WORKING_JOBS_READY_AT);
     job_withdrawn(key, row_time(rows, row, COL_WORKING_JOBS_WAS_UNTIL),
                   row_bool(rows, row, COL_WORKING_JOBS_WAS_QUEUED));
     lease_anew(r, key, row_time(rows, row, COL_WORKING_JOBS_READY_AT),
@@ -307,6 +375,10 @@ static void working_end(struct task *t, const PGresult *rows) {
 
     (void)rows;
     job_ids_unhold(r);
+    if (job_ids(r)->own != NULL) {
+        ((struct lease_change *)job_ids(r)->own)->done(r, job_ids(r)->hits > 0);
+        return;
+    }
     if (job_ids(r)->stale > 0)
         reply_error(r, TOKEN_ERROR);
     else if (job_ids(r)->hits == 0)
@@ -329,18 +401,64 @@ static struct op *working_op(struct job_key key) {
     return q == NULL || q->limits.limited ? &op_working_limited : &op_working_jobs;
 }
 
-void cmd_working(struct req *r) {
-    int64_t seconds = NO_SECONDS;
+static void working_send(struct req *r) {
+    job_ids_hold(r);
+    r->task.op = working_op(job_ids(r)->keys[0]);
+    batch_add(&r->task);
+}
 
-    if (r->argc > 3) {
-        usage_unexpected(r, 3);
-        return;
+void lease_change(struct req *r, struct job_key key, int64_t token, int64_t seconds,
+                  struct lease_change *own) {
+    job_ids_set(r, key);
+    job_ids(r)->tokens = req_alloc(r, sizeof *job_ids(r)->tokens);
+    job_ids(r)->tokens[0] = token;
+    job_ids(r)->seconds = seconds;
+    job_ids(r)->own = own;
+    working_send(r);
+}
+
+#define PROGRESS_TEXT_MAX 512
+
+struct working_options {
+    int64_t percent; /* -1: no PROGRESS */
+    struct slice text;
+};
+
+static const struct arg_option working_words[] = {
+    { "PROGRESS", ARG_INT, offsetof(struct working_options, percent), 0, 100,
+      "ERR PROGRESS must be a number from 0 to 100" },
+    { "TEXT", ARG_BYTES, offsetof(struct working_options, text), 0, PROGRESS_TEXT_MAX,
+      "ERR TEXT must have at most 512 bytes" },
+};
+
+static const struct arg_spec working_spec = { working_words, LENGTH(working_words), NULL, NULL, NULL };
+
+/* False if it has replied an error. */
+static bool working_note_or_reply(struct req *r, const struct working_options *o) {
+    if (o->percent < 0 && o->text.ptr == NULL)
+        return true;
+    if (o->percent < 0) {
+        req_error(r, "ERR TEXT needs PROGRESS");
+        return false;
     }
-    if (r->argc == 3 && (!parse_int_disque(r->argv[2], &seconds) || seconds < 1 || seconds > INT32_MAX)) {
+    job_ids(r)->percent = o->percent;
+    job_ids(r)->text = o->text;
+    job_ids(r)->note = note_json(r, o->percent, "text", o->text.ptr == NULL ? o->text : readable(r, o->text));
+    r->task.bytes += job_ids(r)->note.len;
+    return true;
+}
+
+void cmd_working(struct req *r) {
+    struct working_options o = { .percent = -1 };
+    int64_t seconds = NO_SECONDS;
+    int words = r->argc > 2 && !args_is_option(&working_spec, r->argv[2]) ? 3 : 2, end;
+
+    if (words == 3 && (!parse_int_disque(r->argv[2], &seconds) || seconds < 1 || seconds > INT32_MAX)) {
         usage_invalid(r, 2, "ERR WORKING takes a number of seconds from 1 to 2147483647");
         return;
     }
-    if (!job_ids_tokens_or_reply(r, 1, 2))
+    if (!args_parse_or_reply(r, words, &working_spec, &o, &end) || !job_ids_tokens_or_reply(r, 1, 2) ||
+        !working_note_or_reply(r, &o))
         return;
     job_ids(r)->seconds = seconds;
     if (job_ids(r)->count == 0) {

@@ -1,10 +1,10 @@
-/* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD: Redis' commands about keys, which are queues. */
+/* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT: Redis' commands about keys, which are queues. */
 #include <sodium.h>
 #include "base/clock.h"
 #include "base/match.h"
 #include "base/time_budget.h"
 #include "commands/dispatch.h"
-#include "commands/refused.h"
+#include "commands/library_life.h"
 #include "commands/subcommand.h"
 #include "net/args.h"
 #include "net/long_work.h"
@@ -24,6 +24,10 @@ void cmd_exists(struct req *r) {
 
     if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
         return;
+    if (library_key_of(r) != NULL) {
+        library_exists(r);
+        return;
+    }
     for (int i = 1; i < r->argc; i++)
         count += find_key(r->argv[i]) != NULL;
     req_int(r, count);
@@ -34,6 +38,12 @@ void cmd_touch(struct req *r) {
 }
 
 void cmd_type(struct req *r) {
+    const struct library_key *k = library_key_of(r);
+
+    if (k != NULL) {
+        library_type(r, k);
+        return;
+    }
     reply_status(r, find_key(r->argv[1]) == NULL ? "none" : "list");
     req_end(r);
 }
@@ -254,12 +264,4 @@ void cmd_object(struct req *r) {
     };
 
     subcommand_run(r, members, LENGTH(members));
-}
-
-void cmd_sadd(struct req *r) {
-    if (refused_sadd(r))
-        reply_refused_sadd(r);
-    else
-        reply_int(r, 0);
-    req_end(r);
 }

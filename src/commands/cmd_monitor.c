@@ -62,7 +62,7 @@ void monitor_feed(const struct client *c, const struct req *r) {
     }
 }
 
-void monitor_start(struct client *c) {
+static void monitor_start(struct client *c) {
     if (c->monitor)
         return;
     c->monitor = true;

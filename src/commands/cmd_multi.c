@@ -6,6 +6,7 @@
 
 #include "batch/client_txn.h"
 #include "commands/dispatch.h"
+#include "commands/library_life.h"
 #include "commands/multi.h"
 #include "commands/rights.h"
 
@@ -31,8 +32,12 @@ struct exec {
     struct buf error; /* replaces all replies; empty: none */
 };
 
+/* EXISTS and TYPE are answered from memory, except for a key of a library. */
 static bool joins(const struct req *r) {
-    return (r->cmd->flags & CMD_JOINS) != 0;
+    bool of_library =
+        (r->cmd->handler == cmd_exists || r->cmd->handler == cmd_type) && library_key_of(r) != NULL;
+
+    return (r->cmd->flags & CMD_JOINS) != 0 || of_library;
 }
 
 /* ---- end ---- */

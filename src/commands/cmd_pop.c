@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "commands/dispatch.h"
+#include "commands/laravel.h"
 #include "config/config.h"
 #include "jobs/bulk_in_txn.h"
 #include "jobs/list_life.h"
@@ -16,6 +17,7 @@
 #include "queue/list_orientation.h"
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
+#include "queue/queue_rights.h"
 #include "queue/queue_store.h"
 #include "queue/waiters.h"
 
@@ -82,7 +84,9 @@ static void pop_ended(struct get *g) {
         t->pop.to->users--;
 }
 
-static const struct get_kind pop_kind = { deliver, pop_reply_nothing, pop_ended };
+static const struct get_kind pop_kind = { .deliver = deliver,
+                                          .reply_nothing = pop_reply_nothing,
+                                          .ended = pop_ended };
 
 /* ---- start ---- */
 
@@ -306,8 +310,23 @@ static void blocking_pop(struct req *r, enum list_end from) {
         pop_begin(t);
 }
 
+/* Laravel's workers wait by BLPOP of a list that has no elements here. A queue with that name and with jobs wins. */
+static bool waits_for_laravel(struct req *r, struct slice *queue) {
+    return r->argc == 3 && r->task.client_txn == NULL && laravel_is_notify(r->argv[1], queue) &&
+           !queue_is_key(queue_find(r->argv[1]));
+}
+
 void cmd_blpop(struct req *r) {
-    blocking_pop(r, END_LEFT);
+    struct list_take *t;
+    struct slice queue;
+
+    if (!waits_for_laravel(r, &queue)) {
+        blocking_pop(r, END_LEFT);
+        return;
+    }
+    t = list_take_new(r, &named, END_LEFT);
+    if (pop_take_timeout(t, 2) && queue_rights_allow_or_reply(r, ACL_READ, queue))
+        laravel_wait(r, queue, t->deadline);
 }
 
 void cmd_brpop(struct req *r) {

@@ -1,6 +1,4 @@
 /* QCONFIG: shows and changes the settings of a queue. */
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
@@ -15,7 +13,6 @@
 
 /* Index of the first argument after QCONFIG, the queue, and the word. */
 #define FIRST 3
-#define NUMBER_LEN 24
 
 struct qconfig {
     struct req *req;
@@ -23,7 +20,7 @@ struct qconfig {
     struct queue *q;
     bool is_set[SETTING_COUNT];
     int64_t values[SETTING_COUNT];
-    char texts[SETTING_COUNT][NUMBER_LEN];
+    char texts[SETTING_COUNT][SETTING_TEXT_LEN];
     bool sets_deadqueue;
     struct slice deadqueue;
 };
@@ -33,7 +30,7 @@ static bool is_deadqueue(const struct req *r, int at) {
 }
 
 static bool find_or_reply(struct req *r, int at, enum setting *which) {
-    if (setting_find(r->argv[at], which))
+    if (setting_find(r->argv[at], which) && *which < SETTING_SHOWN)
         return true;
     usage_invalid(r, at, "ERR Unknown setting. Try QCONFIG queue GET");
     return false;
@@ -42,11 +39,11 @@ static bool find_or_reply(struct req *r, int at, enum setting *which) {
 /* ---- GET ---- */
 
 static void reply_setting(struct req *r, const struct queue *q, enum setting which) {
-    char number[NUMBER_LEN];
+    char text[SETTING_TEXT_LEN];
 
-    snprintf(number, sizeof number, "%lld", (long long)setting_in_force(q, which));
+    setting_show(q, which, text);
     reply_bulk_str(r, setting_name(which));
-    reply_bulk_str(r, number);
+    reply_bulk_str(r, text);
 }
 
 static void reply_deadqueue(struct req *r, const struct queue *q) {
@@ -55,8 +52,8 @@ static void reply_deadqueue(struct req *r, const struct queue *q) {
 }
 
 static void get_all(struct req *r, const struct queue *q) {
-    reply_map(r, SETTING_COUNT + 1);
-    for (int i = 0; i < SETTING_COUNT; i++)
+    reply_map(r, SETTING_SHOWN + 1);
+    for (int i = 0; i < SETTING_SHOWN; i++)
         reply_setting(r, q, (enum setting)i);
     reply_deadqueue(r, q);
     req_end(r);
@@ -109,12 +106,18 @@ static void qconfig_start(struct qconfig *c, struct op *op, uint32_t rows) {
     queue_prepare(c->q, &c->row_waiter);
 }
 
+static void qconfig_put(struct qconfig *c, enum setting which, int64_t value) {
+    c->is_set[which] = true;
+    c->values[which] = value;
+    setting_format(which, value, c->texts[which]);
+}
+
 /* Parses a pair of a name and a value. If a name is repeated, its last value counts. */
 static bool take_or_reply(struct qconfig *c, int at) {
     struct req *r = c->req;
-    enum setting which;
+    enum setting which, period;
     const char *error;
-    int64_t value;
+    int64_t value, period_s;
 
     if (is_deadqueue(r, at)) {
         if (r->argv[at + 1].len > 0 && !queue_rights_allow_or_reply(r, ACL_WRITE, r->argv[at + 1]))
@@ -125,14 +128,14 @@ static bool take_or_reply(struct qconfig *c, int at) {
     }
     if (!find_or_reply(r, at, &which))
         return false;
-    error = setting_parse(which, r->argv[at + 1], &value);
+    error = setting_parse(which, r->argv[at + 1], &value, &period_s);
     if (error != NULL) {
         usage_invalid(r, at + 1, error);
         return false;
     }
-    c->is_set[which] = true;
-    c->values[which] = value;
-    snprintf(c->texts[which], NUMBER_LEN, "%lld", (long long)value);
+    qconfig_put(c, which, value);
+    if (setting_period(which, &period))
+        qconfig_put(c, period, period_s);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* GETJOB QLEN QSTAT QSCAN PAUSE: commands on queues. */
+/* GETJOB QSCAN PAUSE: commands on queues. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/match.h"
@@ -21,6 +21,7 @@
 
 /* ---- GETJOB ---- */
 
+#define WEIGHT_MAX 1000
 /* Maximum bytes of an argument that an error quotes. */
 #define WORD_SHOWN 64
 
@@ -28,13 +29,42 @@ struct get_options {
     bool nohang;
     bool with_counters;
     bool with_tokens;
+    bool with_headers;
+    bool strict;
+    int weights; /* index of the first one; 0: none */
+    int weight_count;
     int64_t timeout_ms;
     int64_t count;
 };
 
-static bool queue_take_timeout(struct req *r, int *at, void *out) {
+static bool getjob_weight(struct slice word, int64_t *weight) {
+    return parse_int_strict(word, weight) && *weight >= 1 && *weight <= WEIGHT_MAX;
+}
+
+/* The weights end at the next word that is no number. */
+static bool getjob_take_weights(struct req *r, int *at, struct get_options *o) {
+    int64_t weight;
+
+    o->weights = *at + 1;
+    for (o->weight_count = 0; o->weights + o->weight_count < r->argc; o->weight_count++) {
+        int place = o->weights + o->weight_count;
+
+        if (!parse_int_disque(r->argv[place], &weight))
+            break;
+        if (!getjob_weight(r->argv[place], &weight)) {
+            usage_invalid(r, place, "ERR a weight must be a number from 1 to 1000");
+            return false;
+        }
+    }
+    *at = o->weights + o->weight_count;
+    return true;
+}
+
+static bool getjob_take_other(struct req *r, int *at, void *out) {
     struct get_options *o = out;
 
+    if (slice_is(r->argv[*at], "WEIGHTS"))
+        return getjob_take_weights(r, at, o);
     if (!slice_is(r->argv[*at], "TIMEOUT")) {
         usage_error(r, SYNTAX_ERROR ": expected an option or FROM, got %s",
                     log_escape(r->argv[*at], WORD_SHOWN));
@@ -54,11 +84,13 @@ static const struct arg_option get_words[] = {
     { "NOHANG", ARG_FLAG, offsetof(struct get_options, nohang), 0, 0, NULL },
     { "WITHCOUNTERS", ARG_FLAG, offsetof(struct get_options, with_counters), 0, 0, NULL },
     { "WITHTOKENS", ARG_FLAG, offsetof(struct get_options, with_tokens), 0, 0, NULL },
+    { "WITHHEADERS", ARG_FLAG, offsetof(struct get_options, with_headers), 0, 0, NULL },
+    { "STRICT", ARG_FLAG, offsetof(struct get_options, strict), 0, 0, NULL },
     { "COUNT", ARG_INT, offsetof(struct get_options, count), 1, INT64_MAX,
       "ERR COUNT must be a number greater than zero" },
 };
 
-static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", NULL, queue_take_timeout };
+static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", NULL, getjob_take_other };
 
 static struct slice unescaped(struct req *r, struct slice name) {
     char *plain = req_alloc(r, name.len);
@@ -102,6 +134,35 @@ static struct get *make_get(struct req *r, int first_queue) {
     return NULL;
 }
 
+static unsigned form_of(const struct get_options *o) {
+    return (o->with_counters ? JOBS_WITH_COUNTERS : 0) | (o->with_tokens ? JOBS_WITH_TOKENS : 0) |
+           (o->with_headers ? JOBS_WITH_HEADERS : 0);
+}
+
+/* False if the options exclude each other: the error has been replied. queues: the number of queues. */
+static bool getjob_order_or_reply(struct req *r, const struct get_options *o, int queues) {
+    if (o->weights == 0)
+        return true;
+    if (o->strict)
+        usage_error(r, SYNTAX_ERROR ": STRICT and WEIGHTS exclude each other");
+    else if (o->weight_count != queues)
+        usage_error(r, SYNTAX_ERROR ": WEIGHTS takes a number for each queue after FROM");
+    else if (r->task.client_txn != NULL)
+        req_error(r, "ERR GETJOB in a transaction takes no WEIGHTS: it empties the queues in their order");
+    else
+        return true;
+    return false;
+}
+
+static void getjob_set_order(struct get *g, const struct get_options *o) {
+    int64_t weight;
+
+    g->order = o->strict ? GET_STRICT : o->weights > 0 ? GET_BY_WEIGHT : GET_IN_TURN;
+    for (int i = 0; i < o->weight_count; i++)
+        if (getjob_weight(g->req->argv[o->weights + i], &weight))
+            g->waits[i].weight = (uint32_t)weight;
+}
+
 void cmd_getjob(struct req *r) {
     struct get_options o = { .count = 1 };
     int64_t timeout_ms;
@@ -114,11 +175,11 @@ void cmd_getjob(struct req *r) {
         usage_error(r, SYNTAX_ERROR ": FROM and the name of a queue are missing");
         return;
     }
-    if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)))
+    if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)) ||
+        !getjob_order_or_reply(r, &o, r->argc - from - 1))
         return;
     if (r->task.client_txn != NULL) {
-        get_in_txn(r, from + 1, o.count,
-                   (o.with_counters ? JOBS_WITH_COUNTERS : 0) | (o.with_tokens ? JOBS_WITH_TOKENS : 0));
+        get_in_txn(r, from + 1, o.count, form_of(&o));
         return;
     }
     timeout_ms = limited_timeout(o.timeout_ms);
@@ -126,125 +187,13 @@ void cmd_getjob(struct req *r) {
     if (g == NULL)
         return;
     g->nohang = o.nohang;
-    g->with_counters = o.with_counters;
-    g->with_tokens = o.with_tokens;
+    g->form = form_of(&o);
     g->count = o.count;
+    getjob_set_order(g, &o);
     if (timeout_ms > 0)
         g->deadline_us = clock_mono() + timeout_ms * US_PER_MS;
     get_begin(g);
 }
-
-/* ---- QLEN, QSTAT ---- */
-
-static struct queue *find_shown(struct slice name) {
-    struct queue *q = queue_find(name);
-
-    return q != NULL && q->shown ? q : NULL;
-}
-
-void cmd_qlen(struct req *r) {
-    const struct queue *q = queue_find(r->argv[1]);
-
-    req_int(r, q == NULL ? 0 : queue_len(q));
-}
-
-static const char *pause_name(unsigned pause) {
-    static const char *const names[] = { "none", "in", "out", "all" };
-
-    return names[pause & (PAUSE_IN | PAUSE_OUT)];
-}
-
-static void queue_pair_int(struct req *r, const char *name, int64_t value) {
-    reply_bulk_str(r, name);
-    reply_int(r, value);
-}
-
-static void reply_stat(struct req *r, struct queue *q) {
-    bool per_group = limits_are_per_group(q);
-    size_t kept = setting_in_force(q, SETTING_RETENTION) > 0 ? 2 : 0;
-
-    reply_array(r, (q->limits.limited || per_group ? 28 : 22) + kept);
-    reply_bulk_str(r, "name");
-    reply_bulk(r, q->name);
-    queue_pair_int(r, "len", queue_len(q));
-    queue_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
-    queue_pair_int(r, "idle", (clock_mono() - q->counters.used_us) / US_PER_S);
-    queue_pair_int(r, "blocked", q->waiting.count + globs_waiters(q));
-    reply_bulk_str(r, "import-from");
-    reply_array(r, 0);
-    queue_pair_int(r, "import-rate", 0);
-    queue_pair_int(r, "jobs-in", q->counters.jobs_in);
-    queue_pair_int(r, "jobs-out", q->counters.jobs_out);
-    reply_bulk_str(r, "pause");
-    reply_bulk_str(r, pause_name(q->pause));
-    queue_pair_int(r, "dead", q->counters.dead > 0 ? q->counters.dead : 0);
-    if (!q->limits.limited && !per_group)
-        return;
-    queue_pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
-    queue_pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
-    if (per_group)
-        queue_pair_int(r, "per-group", 1);
-}
-
-/* The last fields of QSTAT. */
-static void reply_retention(struct req *r, const struct queue *q) {
-    int64_t seconds = setting_in_force(q, SETTING_RETENTION);
-
-    if (seconds > 0)
-        queue_pair_int(r, "retention", seconds);
-}
-
-/* The database counts the running jobs of a limited queue. */
-void cmd_qstat(struct req *r) {
-    struct queue *q = find_shown(r->argv[1]);
-
-    if (q == NULL) {
-        reply_null_array(r);
-        req_end(r);
-        return;
-    }
-    if (q->limits.limited) {
-        q->users++;
-        r->data = q;
-        batch_add_row(&r->task, &op_running_jobs);
-        return;
-    }
-    reply_stat(r, q);
-    reply_retention(r, q);
-    req_end(r);
-}
-
-static void running_begin(struct params *p) {
-    params_set_time(p, 1, clock_db());
-}
-
-static void running_encode(struct params *p, struct task *t) {
-    const struct queue *q = REQ_OF_TASK(t)->data;
-
-    params_int4(p, 0, q->id);
-}
-
-static void running_end(struct task *t, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(t);
-    struct queue *q = r->data;
-
-    q->users--;
-    reply_stat(r, q);
-    if (q->limits.limited)
-        queue_pair_int(r, "running", row_int8(rows, (int)t->first_row, COL_RUNNING_JOBS_RUNNING));
-    reply_retention(r, q);
-    req_end(r);
-}
-
-static void running_fail(struct task *t, const struct op_error *err) {
-    struct queue *q = REQ_OF_TASK(t)->data;
-
-    q->users--;
-    req_db_error(REQ_OF_TASK(t), err);
-}
-
-OPERATION(running_jobs, .begin = running_begin, .encode = running_encode, .on_end = running_end,
-          .fail = running_fail);
 
 /* ---- QSCAN ---- */
 
@@ -401,7 +350,7 @@ void cmd_pause(struct req *r) {
         start_pause(r, flags);
         return;
     }
-    reply_status(r, pause_name(now));
+    reply_status(r, queue_pause_name(now));
     req_end(r);
 }
 
@@ -428,7 +377,7 @@ static void pause_done(struct task *t, const PGresult *rows) {
     queue_touch(p->q);
     queue_signal(p->q);
     OBSERVE(row_changed, p->q->id);
-    reply_status(r, pause_name(p->flags));
+    reply_status(r, queue_pause_name(p->flags));
     req_end(r);
 }
 

@@ -7,6 +7,7 @@
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/id_list.h"
+#include "jobs/job_filter.h"
 #include "jobs/job_view.h"
 #include "jobs/page.h"
 #include "jobs/retained.h"
@@ -172,7 +173,8 @@ struct job_scan {
     int64_t cursor;
     unsigned states; /* bits of the selected states; 0: all */
     bool whole;      /* REPLY all */
-    int64_t bytes;   /* limit of the bytes of a page */
+    struct job_filter filter;
+    int64_t bytes; /* limit of the bytes of a page */
     enum scan_stage stage;
     const struct queue *q;
     int32_t cursor_queue; /* the queue of the cursor; 0: all */
@@ -270,6 +272,7 @@ static const struct arg_option scan_words[] = {
     { "COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
     { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, INT64_MAX, NULL },
+    JOB_FILTER_WORDS(struct job_scan, filter),
 };
 
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
@@ -345,7 +348,7 @@ void cmd_jscan(struct req *r) {
     int end;
 
     s->count = 100;
-    if (!args_parse_or_reply(r, 1, &scan_spec, s, &end))
+    if (!args_parse_or_reply(r, 1, &scan_spec, s, &end) || !job_filter_or_reply(r, &s->filter))
         return;
     if (!cursor_find(s)) {
         req_error(r, "ERR invalid cursor: it is unknown or too old, begin again with 0");
@@ -362,22 +365,21 @@ static int32_t page_size(const struct job_scan *s) {
 
 static void scan_encode(struct params *p, struct task *t) {
     struct job_scan *s = REQ_OF_TASK(t)->data;
+    int col = 4;
 
     s->bytes = config.batch_max_bytes;
     params_set_int4(p, 0, s->after.queue_id);
     params_set_int2(p, 1, s->after.rank);
     params_set_int8(p, 2, s->after.id);
     params_set_int4(p, 3, page_size(s));
-    if (s->stage == STAGE_DEAD) {
-        params_set_bool(p, 4, s->whole);
-        params_set_int8(p, 5, s->bytes);
-        return;
-    }
-    params_set_time(p, 4, clock_db());
-    params_set_bool(p, 5, s->whole);
+    if (s->stage != STAGE_DEAD)
+        params_set_time(p, col++, clock_db());
+    params_set_bool(p, col++, s->whole);
     if (s->stage == STAGE_RETAINED)
-        params_set_int4(p, 6, s->q != NULL ? s->q->id : INT32_MAX);
-    params_set_int8(p, s->stage == STAGE_RETAINED ? 7 : 6, s->bytes);
+        params_set_int4(p, col++, s->q != NULL ? s->q->id : INT32_MAX);
+    params_set_int8(p, col++, s->bytes);
+    params_set_jsonb_or_null(p, col++, s->filter.headers);
+    params_set_bytea_or_null(p, col, s->filter.error);
 }
 
 /* Builds the reply of a job in the request's buffer, and moves it to s->found. */
@@ -394,9 +396,11 @@ static void read_add_found(struct req *r, struct job_scan *s, const struct job_v
     s->found_count++;
 }
 
-static bool state_matches(const struct job_scan *s, const struct job_view *v) {
+static bool scan_wants(const struct job_scan *s, const struct job_view *v) {
     unsigned state = job_view_is_queued(v) ? SCAN_QUEUED : SCAN_ACTIVE;
 
+    if (!v->matches)
+        return false;
     if (s->stage != STAGE_LIVING)
         return true;
     return s->states == 0 || (s->states & (1u << state)) != 0;
@@ -413,7 +417,7 @@ static void scan_done(struct task *t, const PGresult *rows) {
             s->stage == STAGE_RETAINED ? job_view_read_retained(rows, i) : job_view_read(rows, i);
 
         s->after = v.key;
-        if (state_matches(s, &v) && queue_rights_cover_id(r, v.key.queue_id))
+        if (scan_wants(s, &v) && queue_rights_cover_id(r, v.key.queue_id))
             read_add_found(r, s, &v);
     }
     if (!more) {

@@ -8,10 +8,10 @@
 #include "jobs/expire.h"
 #include "jobs/id_list.h"
 #include "net/usage.h"
+#include "queue/delivery.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_rights.h"
-#include "queue/waiters.h"
 
 /* The result for a key. */
 struct ranked_job {

@@ -1,4 +1,4 @@
-/* SCHEDULE, UNSCHEDULE, SCHEDULES: commands about recurring jobs. */
+/* SCHEDULE, RUNSCHEDULE, UNSCHEDULE, SCHEDULES: commands about recurring jobs. */
 #include <stddef.h>
 #include <string.h>
 
@@ -7,10 +7,14 @@
 #include "base/timezone.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "commands/cmd_addjob.h"
 #include "commands/dispatch.h"
+#include "jobs/add.h"
 #include "jobs/add_options.h"
 #include "jobs/schedule.h"
 #include "net/args.h"
+#include "net/headers.h"
+#include "net/json_reply.h"
 #include "queue/observer.h"
 #include "queue/queue_rights.h"
 
@@ -19,7 +23,8 @@
 
 struct schedule_options {
     struct add_options add;
-    enum schedule_missed missed;
+    int missed;
+    int overlap;
 };
 
 struct put {
@@ -33,11 +38,31 @@ static const char *const missed_names[] = {
 #undef X
 };
 
+static const char *const overlap_names[] = {
+#define X(id, name) name,
+    SCHEDULE_OVERLAP(X)
+#undef X
+};
+
+/* Options whose value is a word. */
+static const struct word_option {
+    const char *word;
+    const char *const *names;
+    int count;
+    size_t offset;
+    const char *error;
+} word_options[] = {
+    { "MISSED", missed_names, MISSED_COUNT, offsetof(struct schedule_options, missed),
+      "ERR MISSED must be skip, once or all" },
+    { "OVERLAP", overlap_names, OVERLAP_COUNT, offsetof(struct schedule_options, overlap),
+      "ERR OVERLAP must be queue, skip or replace" },
+};
+
 /* ---- SCHEDULE ---- */
 
 /* The options of ADDJOB that make sense for a job that is added without a client. */
-static const char *const words[] = { "RETRY",    "TTL",      "DELAY",   "MAXLEN",
-                                     "PRIORITY", "ATTEMPTS", "BACKOFF", "DEADQUEUE" };
+static const char *const words[] = { "RETRY",   "TTL",       "DELAY",  "MAXLEN", "PRIORITY", "ATTEMPTS",
+                                     "BACKOFF", "DEADQUEUE", "UNIQUE", "GROUP",  "HEADER" };
 
 static bool schedule_is_taken(const struct arg_option *o) {
     for (size_t i = 0; i < LENGTH(words); i++)
@@ -46,32 +71,34 @@ static bool schedule_is_taken(const struct arg_option *o) {
     return false;
 }
 
-static bool take_missed(struct req *r, int *at, void *out) {
-    struct schedule_options *o = out;
-
-    if (!slice_is(r->argv[*at], "MISSED")) {
-        usage_unexpected(r, *at);
-        return false;
-    }
+static bool take_choice(struct req *r, const struct word_option *o, int *at, void *out) {
     if (*at + 1 >= r->argc) {
         usage_no_value(r, *at);
         return false;
     }
-    for (int i = 0; i < MISSED_COUNT; i++) {
-        if (slice_is(r->argv[*at + 1], missed_names[i])) {
-            o->missed = (enum schedule_missed)i;
+    for (int i = 0; i < o->count; i++) {
+        if (slice_is(r->argv[*at + 1], o->names[i])) {
+            *(int *)((char *)out + o->offset) = i;
             *at += 2;
             return true;
         }
     }
-    usage_invalid(r, *at + 1, "ERR MISSED must be skip, once or all");
+    usage_invalid(r, *at + 1, o->error);
+    return false;
+}
+
+static bool take_word_option(struct req *r, int *at, void *out) {
+    for (size_t i = 0; i < LENGTH(word_options); i++)
+        if (slice_is(r->argv[*at], word_options[i].word))
+            return take_choice(r, &word_options[i], at, out);
+    usage_unexpected(r, *at);
     return false;
 }
 
 /* Takes the ranges and errors of these options from ADDJOB's table. */
 static const struct arg_spec *spec(void) {
     static struct arg_option options[LENGTH(words)];
-    static struct arg_spec spec = { options, 0, NULL, NULL, take_missed };
+    static struct arg_spec spec = { options, 0, NULL, NULL, take_word_option };
 
     for (size_t i = 0; i < addjob_spec.count && spec.count < LENGTH(words); i++)
         if (schedule_is_taken(&addjob_spec.options[i]))
@@ -110,7 +137,9 @@ void cmd_schedule(struct req *r) {
     const char *conflict;
     int end;
 
-    if (!args_parse_or_reply(r, 5, spec(), &opt, &end) || !read_cron_or_reply(r, r->argv[2], &cron))
+    if (!args_parse_or_reply(r, 5, spec(), &opt, &end) ||
+        !headers_or_reply(r, &opt.add.header_pairs, &opt.add.headers) ||
+        !read_cron_or_reply(r, r->argv[2], &cron))
         return;
     if (!addjob_allow_or_reply(r, &opt.add))
         return;
@@ -165,6 +194,10 @@ static void put_encode(struct params *p, struct task *t) {
     params_int4(p, 11, (int32_t)put->opt.add.attempts);
     params_int4(p, 12, (int32_t)put->opt.add.backoff);
     params_bytea(p, 13, put->opt.add.deadqueue);
+    params_jsonb_or_null(p, 14, put->opt.add.headers);
+    params_bytea_or_null(p, 15, put->opt.add.unique);
+    params_bytea_or_null(p, 16, put->opt.add.group);
+    params_int2(p, 17, (int16_t)put->opt.overlap);
 }
 
 static void put_done(struct task *t, const PGresult *rows) {
@@ -174,7 +207,7 @@ static void put_done(struct task *t, const PGresult *rows) {
     req_ok(REQ_OF_TASK(t));
 }
 
-/* The name stands after the command in SCHEDULE and UNSCHEDULE, too. */
+/* The name is the argument after the command in SCHEDULE and UNSCHEDULE, too. */
 static void schedule_name_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
 
@@ -182,6 +215,7 @@ static void schedule_name_encode(struct params *p, struct task *t) {
         params_bytea(p, 0, r->argv[1]);
     else
         params_set_null(p, 0);
+    params_set_time(p, 1, clock_db());
 }
 
 OPERATION(find_schedule, .alone = true, .encode = schedule_name_encode, .on_end = schedule_find_done,
@@ -189,6 +223,64 @@ OPERATION(find_schedule, .alone = true, .encode = schedule_name_encode, .on_end 
 
 /* Each request has its own statement, because a name may come twice in a turn. The last request counts. */
 OPERATION(put_schedule, .alone = true, .encode = put_encode, .on_end = put_done, .fail = req_fail_task);
+
+/* ---- RUNSCHEDULE ---- */
+
+/* The result ends before the job is added. */
+static struct slice row_copy(struct req *r, struct slice bytes) {
+    if (bytes.ptr == NULL)
+        return bytes;
+    return (struct slice){ memcpy(req_alloc(r, bytes.len + 1), bytes.ptr, bytes.len), bytes.len };
+}
+
+static struct slice row_field(struct req *r, const PGresult *rows, int row, int col) {
+    return row_copy(r, row_bytes_or_null(rows, row, col));
+}
+
+static void read_options(struct req *r, struct add_options *o, const PGresult *rows, int row) {
+    *o = (struct add_options)ADD_OPTIONS_UNSAID;
+    o->retry = row_int4(rows, row, COL_LIST_SCHEDULES_RETRY);
+    o->ttl = row_int4(rows, row, COL_LIST_SCHEDULES_TTL);
+    o->delay = row_int4(rows, row, COL_LIST_SCHEDULES_DELAY);
+    o->maxlen =
+        row_null(rows, row, COL_LIST_SCHEDULES_MAXLEN) ? 0 : row_int8(rows, row, COL_LIST_SCHEDULES_MAXLEN);
+    o->priority = row_int2(rows, row, COL_LIST_SCHEDULES_PRIORITY);
+    o->attempts = row_int4_or(rows, row, COL_LIST_SCHEDULES_ATTEMPTS, 0);
+    o->backoff = row_int4_or(rows, row, COL_LIST_SCHEDULES_BACKOFF, 0);
+    o->deadqueue = row_field(r, rows, row, COL_LIST_SCHEDULES_DEADQUEUE);
+    o->unique = row_field(r, rows, row, COL_LIST_SCHEDULES_UNIQUE_KEY);
+    o->group = row_field(r, rows, row, COL_LIST_SCHEDULES_GROUP_KEY);
+    o->headers = row_copy(r, row_jsonb_or_null(rows, row, COL_LIST_SCHEDULES_RUN_HEADERS));
+}
+
+/* Adds the job as ADDJOB does, whose arguments are the queue and the body. */
+static void schedule_run_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    struct add *a = req_alloc(r, sizeof *a);
+    struct slice *argv = req_alloc(r, 3 * sizeof *argv);
+
+    if (PQntuples(rows) == 0) {
+        req_error(r, "NOSCHEDULE there is no schedule with that name");
+        return;
+    }
+    argv[0] = r->argv[0];
+    argv[1] = row_field(r, rows, 0, COL_LIST_SCHEDULES_QUEUE);
+    argv[2] = row_field(r, rows, 0, COL_LIST_SCHEDULES_BODY);
+    if (!queue_rights_allow_or_reply(r, ACL_WRITE, argv[1]))
+        return;
+    *a = (struct add){ .req = r, .bodies = &argv[2], .count = 1, .reply = addjob_reply };
+    read_options(r, &a->opt, rows, 0);
+    r->argv = argv;
+    add_start(a);
+}
+
+OPERATION(read_schedule, .alone = true, .encode = schedule_name_encode, .on_end = schedule_run_done,
+          .fail = req_fail_task);
+
+void cmd_runschedule(struct req *r) {
+    r->task.bytes = r->argv[1].len;
+    batch_add_row(&r->task, &op_read_schedule);
+}
 
 /* ---- UNSCHEDULE ---- */
 
@@ -209,12 +301,45 @@ OPERATION(drop_schedule, .alone = true, .encode = schedule_drop_encode, .on_end 
 
 /* ---- SCHEDULES ---- */
 
+struct schedules_options {
+    int64_t next; /* number of ticks; 0: the first of them is in the reply anyway */
+};
+
+static const struct arg_option schedules_words[] = {
+    { "NEXT", ARG_INT, offsetof(struct schedules_options, next), 1, SCHEDULE_NEXT_MAX,
+      "ERR NEXT must be a number from 1 to 100" },
+};
+
+static const struct arg_spec schedules_spec = {
+    schedules_words, LENGTH(schedules_words), NULL, NULL, NULL,
+};
+
 void cmd_schedules(struct req *r) {
-    if (r->argc > 2) {
-        usage_unexpected(r, 2);
+    struct schedules_options *o = req_alloc(r, sizeof *o);
+    int end;
+
+    *o = (struct schedules_options){ 0 };
+    if (r->argc > 2 && !args_parse_or_reply(r, 2, &schedules_spec, o, &end))
         return;
-    }
+    r->data = o;
     batch_add_row(&r->task, &op_list_schedules);
+}
+
+/* Replies the next ticks. A schedule that this server cannot read has none. */
+static void reply_ticks(struct req *r, const PGresult *rows, int row) {
+    const struct schedules_options *o = r->data;
+    int64_t ticks[SCHEDULE_NEXT_MAX], next = row_time_or(rows, row, COL_LIST_SCHEDULES_NEXT_AT, TIME_NEVER);
+    struct cron_expr e;
+    char error[400];
+    size_t n = 0;
+
+    if (cron_parse(row_bytes(rows, row, COL_LIST_SCHEDULES_CRON), &e, error, sizeof error) &&
+        zone_exists(e.zone))
+        n = schedule_upcoming(&e, next, (size_t)o->next, ticks);
+    reply_bulk_str(r, "ticks");
+    reply_array(r, n);
+    for (size_t i = 0; i < n; i++)
+        reply_int(r, ticks[i] / US_PER_S);
 }
 
 static void reply_seconds(struct req *r, const char *name, const PGresult *rows, int row, int col) {
@@ -228,6 +353,34 @@ static void reply_seconds(struct req *r, const char *name, const PGresult *rows,
 /* A row that another program wrote may have any number. */
 static const char *missed_name(int16_t missed) {
     return missed >= 0 && (size_t)missed < LENGTH(missed_names) ? missed_names[missed] : "unknown";
+}
+
+static void reply_bytes_or_null(struct req *r, const char *name, struct slice bytes) {
+    reply_bulk_str(r, name);
+    if (bytes.ptr == NULL)
+        reply_null_bulk(r);
+    else
+        reply_bulk(r, bytes);
+}
+
+static const char *overlap_name(int16_t overlap) {
+    return overlap >= 0 && (size_t)overlap < LENGTH(overlap_names) ? overlap_names[overlap] : "unknown";
+}
+
+static void reply_schedule_rare(struct req *r, const PGresult *rows, int row) {
+    struct slice headers = row_jsonb_or_null(rows, row, COL_LIST_SCHEDULES_HEADERS);
+
+    reply_bytes_or_null(r, "unique", row_bytes_or_null(rows, row, COL_LIST_SCHEDULES_UNIQUE_KEY));
+    reply_bytes_or_null(r, "group", row_bytes_or_null(rows, row, COL_LIST_SCHEDULES_GROUP_KEY));
+    reply_bulk_str(r, "overlap");
+    reply_bulk_str(r, overlap_name(row_null(rows, row, COL_LIST_SCHEDULES_OVERLAP)
+                                       ? OVERLAP_QUEUE
+                                       : row_int2(rows, row, COL_LIST_SCHEDULES_OVERLAP)));
+    reply_bulk_str(r, "headers");
+    if (headers.ptr == NULL)
+        reply_null_bulk(r);
+    else
+        reply_json(r, headers);
 }
 
 /* Replies the job that each tick adds, and its options. */
@@ -253,19 +406,17 @@ static void reply_schedule_job(struct req *r, const PGresult *rows, int row) {
     reply_int(r, row_null(rows, row, COL_LIST_SCHEDULES_MAXLEN)
                      ? 0
                      : row_int8(rows, row, COL_LIST_SCHEDULES_MAXLEN));
-    reply_bulk_str(r, "deadqueue");
-    if (row_null(rows, row, COL_LIST_SCHEDULES_DEADQUEUE))
-        reply_null_bulk(r);
-    else
-        reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_DEADQUEUE));
+    reply_bytes_or_null(r, "deadqueue", row_bytes_or_null(rows, row, COL_LIST_SCHEDULES_DEADQUEUE));
+    reply_schedule_rare(r, rows, row);
 }
 
 static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     static const char *const names[] = { "name", "cron", "queue" };
     struct slice queue = row_bytes(rows, row, COL_LIST_SCHEDULES_QUEUE);
     bool with_job = r->argc > 1 && req_may_queue(r, ACL_READ, queue);
+    bool with_ticks = ((const struct schedules_options *)r->data)->next > 0;
 
-    reply_array(r, with_job ? 30 : 12);
+    reply_array(r, (with_job ? 38 : 12) + (with_ticks ? 2 : 0));
     for (int i = 0; i < 3; i++) {
         reply_bulk_str(r, names[i]);
         reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_NAME + i));
@@ -276,6 +427,8 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     reply_seconds(r, "last", rows, row, COL_LIST_SCHEDULES_LAST_AT);
     if (with_job)
         reply_schedule_job(r, rows, row);
+    if (with_ticks)
+        reply_ticks(r, rows, row);
 }
 
 static bool schedule_is_shown(const struct req *r, const PGresult *rows, int row) {

@@ -5,12 +5,7 @@
 #include "net/usage.h"
 
 void cmd_eval(struct req *r) {
-    const struct command *cmd = script_command_or_reply(r);
-
-    if (cmd != NULL)
-        cmd->handler(r);
-    else
-        req_end(r);
+    script_run(r);
 }
 
 void cmd_eval_ro(struct req *r) {

@@ -145,3 +145,48 @@ int command_find_keys(const struct command *cmd, int argc, const struct slice *a
         continue;
     return f.found;
 }
+
+/* ---- the use of keys ---- */
+
+#define KEY_FLAGS(name, ...) static const char *const name[] = { __VA_ARGS__, NULL }
+
+KEY_FLAGS(flags_shown, "RO");
+KEY_FLAGS(flags_read, "RO", "access");
+KEY_FLAGS(flags_taken, "RW", "access", "delete");
+KEY_FLAGS(flags_deleted, "RW", "delete");
+KEY_FLAGS(flags_removed, "RM", "delete");
+KEY_FLAGS(flags_added, "RW", "insert");
+KEY_FLAGS(flags_changed, "RW", "update");
+KEY_FLAGS(flags_script, "RW", "access", "update");
+KEY_FLAGS(flags_replaced, "OW", "update");
+KEY_FLAGS(flags_created, "OW", "insert");
+
+/* Commands with other flags than their rights suggest, as in Redis. */
+static const struct {
+    const char *command;
+    const char *const *first;
+    const char *const *others;
+} special_flags[] = {
+    { "del", flags_removed, flags_removed },   { "unlink", flags_removed, flags_removed },
+    { "rename", flags_taken, flags_replaced }, { "renamenx", flags_taken, flags_created },
+    { "lrem", flags_deleted, NULL },           { "ltrim", flags_deleted, NULL },
+    { "eval", flags_script, flags_script },    { "evalsha", flags_script, flags_script },
+    { "eval_ro", flags_read, flags_read },     { "evalsha_ro", flags_read, flags_read },
+};
+
+const char *const *command_key_flags(const struct command *cmd, size_t index) {
+    unsigned given = cmd->flags & (CMD_KEYS_READ | CMD_KEYS_WRITE);
+
+    for (size_t i = 0; i < LENGTH(special_flags); i++) {
+        if (slice_is(slice_str(special_flags[i].command), cmd->name))
+            return index == 0 ? special_flags[i].first : special_flags[i].others;
+    }
+    if (cmd->flags & CMD_KEYS_MOVE)
+        return index == 0 ? flags_taken : flags_added;
+    /* A command that reads its reply from rows may join a transaction. */
+    if (!(cmd->flags & CMD_WRITE) && given == 0)
+        return cmd->flags & CMD_JOINS ? flags_read : flags_shown;
+    if (given == CMD_KEYS_WRITE)
+        return flags_added;
+    return given == CMD_KEYS_READ ? flags_taken : flags_changed;
+}

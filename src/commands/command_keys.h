@@ -19,5 +19,8 @@ struct key_range command_key_range(const struct command *cmd);
 /* Writes the positions of the keys in argv to out, which has room for argc. Returns their number, 0 if there
  * are no keys. */
 int command_find_keys(const struct command *cmd, int argc, const struct slice *argv, int *out);
+/* The use of the key with this index among the keys of a call, for GETKEYSANDFLAGS: Redis' flags, with NULL at the
+ * end. */
+const char *const *command_key_flags(const struct command *cmd, size_t index);
 
 #endif

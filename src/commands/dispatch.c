@@ -155,7 +155,7 @@ static bool order_of(const struct req *r, enum command_order order) {
     return r->cmd != NULL && r->cmd->order == order;
 }
 
-/* In these functions the last unfinished request stands for all before it. They were compatible with it when it
+/* In these functions the last unfinished request represents all before it. They were compatible with it when it
  * started. */
 static bool joins_nothing(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;

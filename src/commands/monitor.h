@@ -7,8 +7,7 @@
 /* Shows a request that is about to run to all clients that sent MONITOR. A client does not see the RESET that
  * ends its own MONITOR. Costs one comparison if no client monitors. */
 void monitor_feed(const struct client *c, const struct req *r);
-/* Start and stop showing requests to c. Repeated calls have no effect. */
-void monitor_start(struct client *c);
+/* Stops showing requests to c. Repeated calls have no effect. */
 void monitor_stop(struct client *c);
 
 #endif

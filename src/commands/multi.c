@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "commands/dispatch.h"
-#include "commands/refused.h"
+#include "commands/library_keys.h"
 #include "commands/script.h"
 #include "config/config.h"
 
@@ -12,7 +12,7 @@
  * milliseconds. */
 #define COMMANDS_MAX 20000
 
-void multi_free(struct multi *m) {
+static void multi_free(struct multi *m) {
     for (size_t i = 0; i < m->count; i++)
         req_free(m->reqs[i]);
     free(m->reqs);
@@ -78,6 +78,7 @@ static void multi_keep(struct multi *m, struct req *r) {
     req_set_user(kept, r->user);
     kept->right = r->right;
     kept->none_is_empty = r->none_is_empty;
+    kept->stale_is_none = r->stale_is_none;
     req_settle(r);
     req_join(kept, &r->client->share, MEMORY_MULTI);
     m->reqs[m->count++] = kept;
@@ -97,11 +98,9 @@ static bool keep_or_reply(struct multi *m, struct req *r) {
 
     if (cmd == NULL)
         return false;
-    if (cmd->handler == cmd_sadd && refused_sadd(r)) {
-        reply_refused_sadd(r);
-        return false;
-    }
     r->cmd = cmd;
+    if (!library_keys_fit_or_reply(r))
+        return false;
     why = refusal(m, r);
     if (why == NULL)
         multi_keep(m, r);

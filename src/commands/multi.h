@@ -24,7 +24,6 @@ bool multi_takes(struct client *c, struct req *r);
 void multi_spoil(struct client *c);
 /* Discards the queued commands of c, if there are any. */
 void multi_discard(struct client *c);
-void multi_free(struct multi *m);
 /* The number of commands that c has queued, or -1 if it is not in a transaction. */
 int multi_queued(const struct client *c);
 

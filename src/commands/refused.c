@@ -58,20 +58,3 @@ void reply_refused(struct req *r, const struct refused *refused) {
         "%s is not supported: pgdisque is a queue server %s. See doc/protocol/README.md, Commands of Redis",
         refused->name, refused->why);
 }
-
-bool refused_sadd(const struct req *r) {
-    struct slice end = SLICE(":queues");
-    struct slice key = r->argv[1];
-
-    if (slice_equal(key, SLICE("queues")))
-        return false;
-    return key.len <= end.len || memcmp(key.ptr + key.len - end.len, end.ptr, end.len) != 0;
-}
-
-void reply_refused_sadd(struct req *r) {
-    static const struct refused sadd = {
-        "SADD", "and stores no sets; a set that names queues, such as queues or resque:queues, is not needed"
-    };
-
-    reply_refused(r, &sadd);
-}

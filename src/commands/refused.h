@@ -25,9 +25,4 @@ void reply_unsupported(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Replies that the command is refused, and the reason. */
 void reply_refused(struct req *r, const struct refused *refused);
 
-/* SADD is accepted only for a set that names queues. Sidekiq and Resque add to that set before a push. True if r
- * is any other SADD. */
-bool refused_sadd(const struct req *r);
-void reply_refused_sadd(struct req *r);
-
 #endif

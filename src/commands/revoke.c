@@ -1,8 +1,11 @@
 /* Disconnects clients that go on without rights that they have lost. */
 #include "commands/revoke.h"
 
+#include "base/time_budget.h"
 #include "commands/rights.h"
+#include "net/client_walk.h"
 #include "net/connection.h"
+#include "net/long_work.h"
 #include "net/pubsub.h"
 #include "queue/pattern_index.h"
 
@@ -49,20 +52,57 @@ static void revoke_disconnect(struct client *c, bool is_me) {
         client_kill(c, "its user was removed or has lost a right");
 }
 
-static bool is_cut_off(const struct client *c, bool is_me) {
-    return c->user->removed || (!c->user->grants.on && !is_me) || has_lost_rights(c);
+static void revoke_check(struct client *c, bool is_me) {
+    if (c->user->removed || (!c->user->grants.on && !is_me) || has_lost_rights(c))
+        revoke_disconnect(c, is_me);
+}
+
+/* ---- the check of all clients ---- */
+
+static struct {
+    struct long_work work;
+    struct client_walk walk;
+    uint64_t me; /* ID of the client that made the last change; 0: none */
+    bool runs;
+    bool again; /* users have changed since the walk began */
+} check;
+
+/* True: there is another client to check. */
+static bool check_next(void) {
+    struct client *c = client_walk_next(&check.walk);
+
+    if (c != NULL) {
+        if (c->id != check.me)
+            revoke_check(c, false);
+        return true;
+    }
+    check.runs = check.again;
+    check.again = false;
+    if (check.runs)
+        client_walk_begin(&check.walk);
+    return check.runs;
+}
+
+static bool revoke_step(struct long_work *w) {
+    struct budget share = budget_of(LONG_WORK_US);
+
+    (void)w;
+    while (!budget_is_spent(&share)) {
+        if (!check_next())
+            return false;
+    }
+    return true;
 }
 
 void revoke_lost_rights(struct client *me) {
-    static const enum client_state states[] = { CLIENT_CLOSING, CLIENT_OPEN };
-
     patterns_rights_changed();
-    for (size_t i = 0; i < LENGTH(states); i++) {
-        LIST_EACH_SAFE(node, client_list(states[i])) {
-            struct client *c = LIST_ENTRY(node, struct client, in_state);
-
-            if (is_cut_off(c, c == me))
-                revoke_disconnect(c, c == me);
-        }
-    }
+    check.me = me == NULL ? 0 : me->id;
+    if (me != NULL)
+        revoke_check(me, true);
+    check.again = check.runs;
+    if (check.runs)
+        return;
+    check.runs = true;
+    client_walk_begin(&check.walk);
+    long_work_begin(&check.work, revoke_step);
 }

@@ -39,6 +39,11 @@ static const struct group_category {
     { "list", CATEGORY_LIST, true },
     { "schedule", CATEGORY_SCHEDULE, true },
     { "key", CATEGORY_KEYSPACE, true },
+    { "string", CATEGORY_STRING, true },
+    { "bitmap", CATEGORY_BITMAP, true },
+    { "hash", CATEGORY_HASH, true },
+    { "set", CATEGORY_SET, true },
+    { "sorted-set", CATEGORY_SORTED_SET, true },
     { "connection", CATEGORY_CONNECTION, false },
     { "transactions", CATEGORY_TRANSACTION, false },
     { "pubsub", CATEGORY_PUBSUB, false },
@@ -107,7 +112,8 @@ void rights_init(void) {
 
 /* ---- calls ---- */
 
-unsigned rights_needed(const struct command *cmd, int argc, const struct slice *argv) {
+/* The right that a call needs: of the subcommand if it has a right of its own, else of the command. */
+static unsigned rights_needed(const struct command *cmd, int argc, const struct slice *argv) {
     size_t len = strlen(cmd->name) + 1;
 
     if (!all_rights[cmd->id].family || argc < 2)

@@ -11,8 +11,6 @@
 
 /* Registers the rights of all commands. */
 void rights_init(void);
-/* The right that a call needs: of the subcommand if it has a right of its own, else of the command. */
-unsigned rights_needed(const struct command *cmd, int argc, const struct slice *argv);
 /* Describes a call for user_may_call(). It is valid until the next call of this function, and points to argv. */
 struct acl_call rights_call(const struct command *cmd, int argc, const struct slice *argv);
 /* Sets the right of r. If the user of c may not run cmd with the arguments of r, appends the reason to denial, adds it

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "commands/dispatch.h"
+#include "commands/laravel.h"
 #include "commands/refused.h"
 #include "commands/rights.h"
 #include "net/args.h"
@@ -20,20 +21,28 @@
 /* Bytes of a number as a text. */
 #define INT64_DIGITS 24
 
+#define SCRIPT_ALONE "ERR this script cannot be part of a transaction"
 #define NOSCRIPT "NOSCRIPT No matching script. Please use EVAL."
 
 struct script {
     const char *sha1;
-    const char *command;
+    const char *command; /* NULL: the script does nothing here */
     int keys;
     int args;
     bool indexed; /* the last argument is an index: see scripts.def */
+    /* Replaces the arguments; NULL: the first keys and arguments are those of the command. */
+    bool (*translate)(struct req *r, const struct slice *keys, const struct slice *args);
+    /* Runs the translated script; NULL: the handler of the command. */
+    void (*run)(struct req *r);
 };
 
 static const struct script table[] = {
-#define SCRIPT(sha1, command, keys, args, indexed) { sha1, command, keys, args, indexed },
+#define SCRIPT(sha1, command, keys, args, indexed) { sha1, command, keys, args, indexed, NULL, NULL },
+#define SCRIPT_BY(sha1, command, keys, args, translate, run) \
+    { sha1, command, keys, args, false, translate, run },
 #include "commands/scripts.def"
 #undef SCRIPT
+#undef SCRIPT_BY
 };
 
 /* ---- lookup ---- */
@@ -165,7 +174,11 @@ static bool count_or_reply(struct req *r, struct slice *word) {
 }
 
 static bool replace_argv_or_reply(struct req *r, const struct script *s, int64_t keys) {
-    struct slice *argv = req_alloc(r, (size_t)(1 + s->keys + s->args) * sizeof *argv);
+    struct slice *argv;
+
+    if (s->translate != NULL)
+        return s->translate(r, r->argv + 3, r->argv + 3 + keys);
+    argv = req_alloc(r, (size_t)(1 + s->keys + s->args) * sizeof *argv);
 
     argv[0] = slice_str(s->command);
     memcpy(argv + 1, r->argv + 3, (size_t)s->keys * sizeof *argv);
@@ -174,6 +187,14 @@ static bool replace_argv_or_reply(struct req *r, const struct script *s, int64_t
     r->argv = argv;
     r->none_is_empty = s->indexed;
     return !s->indexed || count_or_reply(r, &argv[r->argc - 1]);
+}
+
+/* A script without a command. The queued commands of a transaction need one. */
+static void script_reply_null(struct req *r) {
+    if (r->client->multi != NULL)
+        reply_error(r, SCRIPT_ALONE);
+    else
+        reply_null_bulk(r);
 }
 
 bool script_exists(struct slice sha1) {
@@ -193,20 +214,50 @@ bool script_is(const struct command *cmd) {
            cmd->handler == cmd_evalsha_ro;
 }
 
-const struct command *script_command_or_reply(struct req *r) {
+/* The script of r, whose arguments it replaces by those of the command. NULL: as in script_command_or_reply(). */
+static const struct script *translated_or_reply(struct req *r) {
     bool reads_only = (r->cmd->flags & CMD_WRITE) == 0;
     int64_t keys = keys_or_reply(r);
     const struct script *s = keys < 0 ? NULL : script_or_reply(r);
-    const struct command *cmd = s == NULL ? NULL : command_lookup(slice_str(s->command));
+    const struct command *cmd;
 
-    if (cmd == NULL)
+    if (s == NULL)
         return NULL;
+    if (s->command == NULL) {
+        script_reply_null(r);
+        return NULL;
+    }
+    cmd = command_lookup(slice_str(s->command));
     if (keys < s->keys || r->argc - 3 - keys < s->args)
         reply_error(r, "ERR Lua redis lib command arguments must be strings or integers");
     else if (reads_only && (cmd->flags & CMD_WRITE))
         reply_error(r, "ERR Write commands are not allowed from read-only scripts.");
     else if (replace_argv_or_reply(r, s, keys) && command_names_fit_or_reply(r, cmd) &&
              (r->user->all || rights_allow_or_reply(r, cmd)))
-        return cmd;
+        return s;
     return NULL;
+}
+
+const struct command *script_command_or_reply(struct req *r) {
+    const struct script *s = translated_or_reply(r);
+
+    if (s != NULL && s->run == NULL)
+        return command_lookup(slice_str(s->command));
+    if (s != NULL)
+        reply_error(r, SCRIPT_ALONE);
+    return NULL;
+}
+
+void script_run(struct req *r) {
+    const struct script *s = translated_or_reply(r);
+
+    if (s == NULL) {
+        req_end(r);
+        return;
+    }
+    r->cmd = command_lookup(slice_str(s->command));
+    if (s->run != NULL)
+        s->run(r);
+    else
+        r->cmd->handler(r);
 }

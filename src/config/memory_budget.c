@@ -27,10 +27,6 @@ static const char *const names[] = {
 #undef X
 };
 
-const char *memory_kind_name(enum memory_kind kind) {
-    return names[kind];
-}
-
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }

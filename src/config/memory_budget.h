@@ -91,7 +91,6 @@ void memory_init(void);
 /* Called in each turn. After much memory was freed, returns it to the system: malloc() keeps freed blocks, and only
  * those at the end of the heap return by themselves. */
 void memory_return_free(void);
-const char *memory_kind_name(enum memory_kind kind);
 /* Appends a line "mem_NAME:bytes\r\n" for each kind, for INFO. */
 void memory_info(struct buf *out);
 

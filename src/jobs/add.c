@@ -11,6 +11,8 @@
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
+#include "jobs/add_row.h"
+#include "jobs/flows.h"
 #include "jobs/groups.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
@@ -38,13 +40,9 @@ static bool add_is_push(const struct add *a) {
     return a->end != END_NONE;
 }
 
-static bool add_is_unique(const struct add *a) {
-    return a->opt.unique.ptr != NULL;
-}
-
-/* True if the job enters the queue later, because of DELAY or because of its group. */
+/* True if the job enters the queue later, because of DELAY, because of its group, or because it waits for other jobs. */
 static bool add_is_delayed(const struct add *a) {
-    return a->opt.delay > 0 || addjob_has_group(&a->opt);
+    return a->opt.delay > 0 || addjob_has_group(&a->opt) || addjob_in_flow(&a->opt);
 }
 
 static bool add_is_apart(const struct add *a) {
@@ -53,10 +51,6 @@ static bool add_is_apart(const struct add *a) {
 
 struct job_key add_job_key(const struct add *a, size_t i) {
     return addjob_key(a->q, &a->opt, a->ids[i]);
-}
-
-static struct job_times add_times(const struct add *a, size_t i) {
-    return addjob_times(&a->opt, a->ids[i], a->made_us);
 }
 
 static int64_t add_backoff_us(const struct add *a) {
@@ -69,7 +63,9 @@ static int64_t add_backoff_us(const struct add *a) {
  * done. */
 static bool add_suits(const struct add *a, const struct get *g) {
     if (g->kind == NULL)
-        return !add_is_push(a);
+        return !add_is_push(a) && !a->several;
+    if (g->kind->leases || g->kind->watches)
+        return false;
     return add_is_push(a) && g->count >= (int64_t)a->count && ((const struct pop *)g->own)->to == NULL;
 }
 
@@ -78,8 +74,8 @@ static bool add_suits(const struct add *a, const struct get *g) {
 static struct get *add_find_taker(const struct add *a) {
     struct get *g;
 
-    if (add_is_delayed(a) || a->given_up || a->again || add_is_unique(a) || a->req->task.client_txn != NULL ||
-        add_is_apart(a) || (add_is_push(a) && a->q->adds.accepted > 0))
+    if (add_is_delayed(a) || a->given_up || a->again || addjob_is_unique(&a->opt) ||
+        a->req->task.client_txn != NULL || add_is_apart(a) || (add_is_push(a) && a->q->adds.accepted > 0))
         return NULL;
     g = get_find_taker(a->q);
     return g != NULL && add_suits(a, g) ? g : NULL;
@@ -120,9 +116,8 @@ static void add_hand_elements(struct add *a, struct get *g) {
     req_end(a->req);
 }
 
-/* Decides once for each transaction which waiter gets the job. Called in the order of the commands, whatever their
- * shapes, because waiters are served in their order, and pushes reply the length of the list in theirs. A lease begins
- * when the transaction is built. */
+/* Decides once for each transaction which waiter gets the job. Called in the order of the commands. Waiters are
+ * served in this order, and pushes reply lengths of the list in it. A lease begins when the transaction is built. */
 static void add_decide(struct task *t) {
     struct add *a = add_of(t);
     struct get *g;
@@ -164,9 +159,10 @@ static void add_hand_over(struct add *a) {
         .lease_us = a->opt.retry * US_PER_S + add_backoff_us(a),
         .due_us = job_created_us(add_job_key(a, 0).id),
         .last = a->opt.attempts == 1,
-        .expires_at = add_times(a, 0).expires_at,
+        .expires_at = add_job_times(a, 0).expires_at,
         .retry = (int32_t)a->opt.retry,
         .body = a->bodies[0],
+        .headers = a->opt.headers,
     };
 
     stats.handoffs++;
@@ -201,38 +197,11 @@ static struct add *add_begin(struct task *t) {
     return a;
 }
 
-/* The parameters of add_jobs.sql and, for a unique job, of add_unique.sql. A unique job whose insert was committed is
- * encoded as expired. The statement does not add an expired job, and only finds which job has the key. */
-static void add_encode_row(struct params *p, const struct add *a, size_t i) {
-    const struct add_options *o = &a->opt;
-    struct job_times at = add_times(a, i);
-
-    params_int8(p, 0, a->ids[i]);
-    params_time(p, 1, addjob_has_group(o) ? TIME_NEVER : a->to != NULL ? a->until : at.ready_at);
-    params_time(p, 2, a->settled ? TIME_BEGINNING : at.expires_at);
-    params_time_or_null(p, 3, at.wake_at);
-    params_int4(p, 4, a->q->id);
-    params_int4(p, 5, (int32_t)o->retry);
-    params_int4(p, 6, (int32_t)o->delay);
-    params_int2(p, 7, (int16_t)-o->priority);
-    params_int2(p, 8, (int16_t)o->replicate);
-    params_int2_or_null(p, 9, a->to != NULL ? (int16_t)node_self()->number : 0);
-    params_bytea(p, 10, a->bodies[i]);
-    params_int4_or_null(p, 11, (int32_t)o->attempts);
-    params_int4_or_null(p, 12, (int32_t)o->backoff);
-    params_bytea_or_null(p, 13, o->deadqueue);
-    params_bytea_or_null(p, 14, o->group);
-    if (add_is_unique(a)) {
-        params_bytea(p, 15, o->unique);
-        params_time_or_null(p, 16, o->unique_for > 0 ? clock_db() + o->unique_for * US_PER_S : TIME_NEVER);
-    }
-}
-
 static void add_encode(struct params *p, struct task *t) {
     const struct add *a = add_begin(t);
 
     for (size_t i = 0; i < a->count; i++)
-        add_encode_row(p, a, i);
+        add_write_row(p, a, i);
 }
 
 static size_t add_encode_from(struct params *p, struct task *t, size_t from) {
@@ -240,7 +209,7 @@ static size_t add_encode_from(struct params *p, struct task *t, size_t from) {
     size_t bytes = 0, i = from;
 
     for (; i < a->count && bytes < PART_BYTES; i++) {
-        add_encode_row(p, a, i);
+        add_write_row(p, a, i);
         bytes += a->bodies[i].len + ROW_BYTES;
     }
     return i;
@@ -282,6 +251,17 @@ static void add_alike_encode(struct params *p, struct task *t) {
     }
 }
 
+static void add_flow_encode(struct params *p, struct task *t) {
+    const struct add *a = add_begin(t);
+
+    for (size_t i = 0; i < a->count; i++)
+        add_write_flow_row(p, a, i);
+}
+
+static void add_flow_begin(struct params *p) {
+    params_set_time(p, 22, clock_db());
+}
+
 static void add_if_any_begin(struct params *p) {
     params_set_time(p, 15, clock_db());
 }
@@ -318,7 +298,7 @@ static void add_committed(struct add *a) {
     if (add_is_apart(a))
         queue_note_apart(a->q, add_job_key(a, a->at_front ? a->count - 1 : 0), a->req->started_us);
     for (size_t i = 0; i < a->count; i++) {
-        struct job_times at = add_times(a, i);
+        struct job_times at = add_job_times(a, i);
 
         job_entered(&(struct job_row){ .q = a->q,
                                        .key = add_job_key(a, i),
@@ -337,8 +317,9 @@ static void add_committed(struct add *a) {
 static struct added add_result(const struct add *a) {
     return (struct added){
         .key = add_job_key(a, 0),
-        .expires_at = add_times(a, 0).expires_at,
+        .expires_at = add_job_times(a, 0).expires_at,
         .retry = (int32_t)a->opt.retry,
+        .outcome = "added",
     };
 }
 
@@ -347,18 +328,18 @@ static void add_reply(struct add *a, const struct added *result) {
     req_end(a->req);
 }
 
-/* Deletes the job by a request of the server itself, whose reply is dropped. */
+/* Deletes the job by a request of the server itself, whose reply is dropped. The job may wait for other jobs. */
 static void add_remove(struct job_key key) {
     struct req *r = req_new(0, NULL, NULL, req_free);
 
     job_ids_set(r, key);
-    r->task.op = &op_ack_jobs;
+    r->task.op = &op_delete_jobs;
     batch_add(&r->task);
 }
 
-/* added: the statement inserted the jobs. False after a lost first try, because bootstrap.c has counted its jobs. The
- * length of a list counts the elements of earlier requests that are not counted yet, and no elements of later requests
- * that are counted already. */
+/* added: the statement inserted the jobs. False after a lost first try, because bootstrap.c has counted its jobs.
+ * The length of a list includes uncounted elements of earlier requests. It excludes counted elements of later
+ * requests. */
 static void add_finish(struct add *a, bool added) {
     int64_t uncounted = a->place > 0 ? a->place - (int64_t)a->count - a->q->adds.pushes_ended : 0;
     struct added result;
@@ -368,8 +349,8 @@ static void add_finish(struct add *a, bool added) {
     if (added)
         add_committed(a);
     result = add_result(a);
-    if (a->given_up)
-        add_remove(result.key);
+    for (size_t i = 0; i < a->count && a->given_up; i++)
+        add_remove(add_job_key(a, i));
     result.len = queue_len(a->q) + uncounted;
     result.len = result.len > 0 ? result.len : 0;
     add_reply(a, &result);
@@ -418,7 +399,7 @@ static void add_fail(struct task *t, const struct op_error *err) {
     struct add *a = add_of(t);
 
     add_withdraw(a);
-    if (add_is_unique(a) && strcmp(err->sqlstate, "23502") == 0) {
+    if (addjob_is_unique(&a->opt) && strcmp(err->sqlstate, "23502") == 0) {
         add_unique_not_seen(a);
         return;
     }
@@ -432,7 +413,7 @@ static void add_answer_lost(struct task *t) {
     struct add *a = add_of(t);
 
     queue_reset_scan(a->q);
-    if (add_is_unique(a)) {
+    if (addjob_is_unique(&a->opt)) {
         add_completed(a);
         a->again = a->settled = true;
         batch_add(t);
@@ -443,6 +424,79 @@ static void add_answer_lost(struct task *t) {
     } else {
         add_finish(a, false);
     }
+}
+
+/* ---- workflows and batches ---- */
+
+/* Verdicts of add_in_flow.sql. */
+enum flow_verdict {
+    FLOW_ADDED = 1,
+    FLOW_WAITS,
+    FLOW_NO_PREDECESSOR,
+    FLOW_NO_BATCH,
+    FLOW_EXISTS, /* an earlier try was committed, and bootstrap.c has counted the job */
+    FLOW_CANCELLED,
+};
+
+#define FLOW_TRIES 3
+
+static void add_flow_enter(const struct add *a, size_t i) {
+    struct job_times at = add_job_times(a, i);
+
+    job_entered(&(struct job_row){ .q = a->q,
+                                   .key = add_job_key(a, i),
+                                   .delayed = a->opt.delay > 0,
+                                   .wake_at = at.wake_at,
+                                   .expires_at = at.expires_at,
+                                   .retry = (int32_t)a->opt.retry,
+                                   .group = a->opt.group },
+                JOB_ADDED);
+}
+
+/* Another session may have ended the predecessor just now: the next statement sees the effect. */
+static bool add_flow_tries_again(struct add *a) {
+    return a->req->task.client_txn == NULL && !a->given_up && ++a->flow_tries < FLOW_TRIES;
+}
+
+static void add_flow_end(const struct add *a, size_t i, enum flow_verdict verdict) {
+    if (verdict == FLOW_ADDED)
+        add_flow_enter(a, i);
+    if (verdict == FLOW_CANCELLED)
+        flow_job_ended(a->ids[i]);
+    if (a->given_up)
+        add_remove(add_job_key(a, i));
+}
+
+/* All jobs of a request have the same verdict, because the statement judges them alike. */
+static void add_flow_judged(struct add *a, enum flow_verdict verdict) {
+    struct added result = add_result(a);
+
+    if (verdict == FLOW_NO_PREDECESSOR || verdict == FLOW_NO_BATCH) {
+        if (add_flow_tries_again(a)) {
+            batch_add(&a->req->task);
+            return;
+        }
+        add_left(a);
+        req_error(a->req, "%s", verdict == FLOW_NO_BATCH ? NO_BATCH : NO_PREDECESSOR);
+        return;
+    }
+    add_left(a);
+    for (size_t i = 0; i < a->count; i++)
+        add_flow_end(a, i, verdict);
+    add_reply(a, &result);
+}
+
+/* Columns: ordinal, verdict; in no order. */
+static void add_flow_row(struct task *t, const PGresult *rows, int row) {
+    add_of(t)->flow_verdict = row_int4(rows, row, COL_ADD_IN_FLOW_VERDICT);
+}
+
+static void add_flow_done(struct task *t, const PGresult *rows) {
+    struct add *a = add_of(t);
+
+    (void)rows;
+    add_completed(a);
+    add_flow_judged(a, (enum flow_verdict)a->flow_verdict);
 }
 
 /* ---- unique keys ---- */
@@ -476,6 +530,26 @@ static bool add_unique_is_added(const struct add *a, const PGresult *rows, int f
 }
 
 /* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
+/* REPLACE changed the time from which on the job is queued, as NACK does. */
+static void add_unique_moved(struct job_key key, const PGresult *rows, int row) {
+    int64_t was_until = row_time(rows, row, COL_ADD_UNIQUE_WAS_UNTIL);
+    bool delayed = !row_null(rows, row, COL_ADD_UNIQUE_DELAYED_UNTIL);
+
+    job_withdrawn(key, was_until, was_until != TIME_DELAYED);
+    job_entered(&(struct job_row){ .key = key,
+                                   .delayed = delayed,
+                                   .wake_at = delayed ? row_time(rows, row, COL_ADD_UNIQUE_DELAYED_UNTIL)
+                                                      : TIME_NEVER },
+                JOB_RETURNED);
+}
+
+static const char *add_unique_outcome(const struct add *a, struct job_key key, const PGresult *rows,
+                                      int row) {
+    if (key.id == a->ids[0])
+        return "added";
+    return row_bool(rows, row, COL_ADD_UNIQUE_IS_REPLACED) ? "replaced" : "existing";
+}
+
 static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
     struct job_key key = row_key(a->q->id, rows, row, COL_ADD_UNIQUE_RANK);
 
@@ -483,10 +557,13 @@ static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
         stats.unique_taken++;
     else if (addjob_has_group(&a->opt))
         group_next(key.queue_id, a->opt.group);
+    if (!row_null(rows, row, COL_ADD_UNIQUE_WAS_UNTIL))
+        add_unique_moved(key, rows, row);
     add_left(a);
     add_reply(a, &(struct added){ .key = key,
                                   .expires_at = row_time(rows, row, COL_ADD_UNIQUE_EXPIRES_AT),
-                                  .retry = row_int4(rows, row, COL_ADD_UNIQUE_RETRY) });
+                                  .retry = row_int4(rows, row, COL_ADD_UNIQUE_RETRY),
+                                  .outcome = add_unique_outcome(a, key, rows, row) });
 }
 
 /* Requests whose key another session is taking, ordered by resume_us. */
@@ -530,8 +607,8 @@ static void add_unique_try_again(struct add *a) {
 }
 
 /* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,
- * the next try finds that session's job. A further try finds nothing if the request was given up, if the job has
- * expired, or if its insert was committed: the job may have been acknowledged since. */
+ * the next try finds that session's job. A further try finds nothing if the request was given up, or if the job has
+ * expired. It also finds nothing if the insert was committed, because the job may have been acknowledged since. */
 static void add_unique_not_seen(struct add *a) {
     struct added result = add_result(a);
 
@@ -579,16 +656,23 @@ void add_prune_keys(void) {
 /* ---- operations ---- */
 
 /* REPLICATE wins over ASYNC. A unique job ignores ASYNC, because its ID may be replied to other clients that did not
- * ask for ASYNC. A group ignores ASYNC and the size of the request, because its jobs keep their order. */
+ * ask for ASYNC. A group ignores ASYNC and the size of the request, because its jobs keep their order. Jobs with rare
+ * properties ignore both. */
 static struct op *add_op_of(const struct add *a) {
     bool replicated = a->opt.replicate > 1;
 
     if (a->if_any)
         return &op_push_if_any;
-    if (add_is_unique(a))
+    if (addjob_is_unique(&a->opt))
         return replicated ? &op_add_unique_replicated : &op_add_unique;
+    if (a->opt.flow.count > 0)
+        return replicated ? &op_add_after_replicated : &op_add_after;
+    if (addjob_in_flow(&a->opt))
+        return replicated ? &op_add_in_flow_replicated : &op_add_in_flow;
     if (a->again)
         return replicated ? &op_add_missing_replicated : &op_add_missing;
+    if (addjob_is_rare(&a->opt))
+        return replicated ? &op_add_rare_replicated : &op_add_rare;
     if (replicated)
         return &op_add_replicated;
     if (addjob_has_group(&a->opt))
@@ -631,10 +715,22 @@ ADD_OP(add_async, .done = add_done, ADD_SHARED(COMMIT_ASYNC), .alike = &add_alik
 ADD_OP(add_replicated, .done = add_done, ADD_SHARED(COMMIT_REPLICATED), .alike = &add_alike);
 ADD_OP(add_large, .done = add_done);
 ADD_OP(add_divided, .done = add_done, .encode_from = add_encode_from);
+ADD_OP(add_rare, .done = add_done, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(add_rare_replicated, .done = add_done, ADD_SHARED(COMMIT_REPLICATED));
 ADD_OP(add_missing, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
 ADD_OP(add_missing_replicated, .done = add_missing_done, ADD_SHARED(COMMIT_REPLICATED));
 ADD_OP(add_unique, ADD_UNIQUE, ADD_SHARED(COMMIT_ORDINARY));
 ADD_OP(add_unique_replicated, ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
+/* A statement about many dependencies takes long. So each job with predecessors has a statement of its own. */
+#define FLOW_OP(id, ...)                                                                                     \
+    OPERATION(id, .begin = add_flow_begin, .encode = add_flow_encode, .on_row = add_flow_row,                \
+              .on_end = add_flow_done, .fail = add_fail, .again = add_again, .answer_lost = add_answer_lost, \
+              __VA_ARGS__)
+
+FLOW_OP(add_in_flow, ADD_SHARED(COMMIT_ORDINARY));
+FLOW_OP(add_in_flow_replicated, ADD_SHARED(COMMIT_REPLICATED));
+FLOW_OP(add_after, .alone = true, .commit = COMMIT_ORDINARY);
+FLOW_OP(add_after_replicated, .alone = true, .commit = COMMIT_REPLICATED);
 ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
 
 /* ---- start ---- */
@@ -688,6 +784,15 @@ static void add_give_up(struct timer *t) {
     req_end(r);
 }
 
+static void add_note_rare(struct add *a) {
+    struct buf text = { 0 };
+
+    addjob_write_rare(&text, &a->opt);
+    a->rare.len = buf_len(&text);
+    a->rare.ptr = memcpy(req_alloc(a->req, a->rare.len), buf_ptr(&text), a->rare.len);
+    buf_free(&text);
+}
+
 /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
 static void add_insert(struct add *a) {
     struct req *r = a->req;
@@ -695,11 +800,15 @@ static void add_insert(struct add *a) {
     a->ids = a->count == 1 ? &a->id : req_alloc(r, a->count * sizeof *a->ids);
     row_waiter_init(&a->row_waiter, &r->task, on_add_open, on_add_not_open);
     addjob_keep(r, &a->opt);
+    if (addjob_is_rare(&a->opt))
+        add_note_rare(a);
     r->task.rows = (uint32_t)a->count;
-    r->task.bytes = a->count * (a->opt.unique.len + a->opt.deadqueue.len + a->opt.group.len + ROW_BYTES);
+    r->task.bytes =
+        a->count * a->opt.flow.count * ROW_BYTES +
+        a->count * (a->opt.unique.len + a->opt.deadqueue.len + a->opt.group.len + a->rare.len + ROW_BYTES);
     for (size_t i = 0; i < a->count; i++) {
         r->task.bytes += a->bodies[i].len;
-        queue_note_body(a->q, a->bodies[i].len);
+        queue_note_body(a->q, a->bodies[i].len + a->rare.len);
     }
     if (a->timeout_ms > 0 && r->task.client_txn == NULL)
         timer_set(&a->timeout, clock_mono() + at_most(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
@@ -729,7 +838,7 @@ void add_start(struct add *a) {
     refusal = addjob_conflict(&a->opt, name);
     if (refusal == NULL) {
         a->q = queue_use(q, name);
-        refusal = addjob_refusal(a->q, &a->opt);
+        refusal = addjob_refusal(a->q, &a->opt, a->several ? (int64_t)a->count : 1);
     }
     if (refusal != NULL) {
         req_error(a->req, "%s", refusal);

@@ -13,7 +13,7 @@
 #include "queue/queue_store.h"
 
 /*
- * New jobs: the job of an ADDJOB, or the elements of a push. The task of the request adds all of them, or none. Its
+ * New jobs: those of an ADDJOB or ADDJOBS, or the elements of a push. The task of the request adds all of them, or none. Its
  * operation depends on their options, and so does the client that they are handed off to.
  */
 
@@ -22,7 +22,8 @@ struct added {
     struct job_key key; /* the first job; with UNIQUE, the job that has the key */
     int64_t expires_at; /* of that job */
     int32_t retry;
-    int64_t len; /* of the list, after a push */
+    const char *outcome; /* added, or with UNIQUE existing or replaced */
+    int64_t len;         /* of the list, after a push */
 };
 
 struct add {
@@ -31,7 +32,8 @@ struct add {
     struct add_options opt;
     const struct slice *bodies; /* in the order in which they are added */
     size_t count;
-    enum list_end end;  /* a push adds its elements at this end; END_NONE: ADDJOB, which has one body */
+    enum list_end end;  /* a push adds its elements at this end; END_NONE: ADDJOB or ADDJOBS */
+    bool several;       /* ADDJOBS */
     bool if_any;        /* a push in a client transaction, if the list has elements */
     int64_t timeout_ms; /* 0: none. It has no effect in a client transaction */
     void (*reply)(struct req *r, const struct added *result);
@@ -39,19 +41,22 @@ struct add {
     struct queue *q;
     struct row_waiter row_waiter; /* until the queue is ready for use, or while the key has contention */
     struct timer timeout;
-    int64_t *ids;    /* negative if pushed at the consume end */
-    int64_t id;      /* memory for a single ID */
-    int64_t made_us; /* clock_db() when the IDs were made */
-    bool at_front;   /* pushed at the consume end */
-    struct get *to;  /* inserted with a lease for this waiting client, or NULL */
-    int64_t until;   /* end of that lease */
-    bool sent;       /* counted in q->adds.sent: no waiting client gets the jobs */
+    int64_t *ids;      /* negative if pushed at the consume end */
+    int64_t id;        /* memory for a single ID */
+    struct slice rare; /* JSON of rare properties; ptr NULL: none */
+    int64_t made_us;   /* clock_db() when the IDs were made */
+    bool at_front;     /* pushed at the consume end */
+    struct get *to;    /* inserted with a lease for this waiting client, or NULL */
+    int64_t until;     /* end of that lease */
+    bool sent;         /* counted in q->adds.sent: no waiting client gets the jobs */
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
     bool again;    /* the transaction was lost once: the jobs may exist */
     bool settled;  /* it was committed and its result lost: do not add the job again */
     bool given_up; /* the client got an error: an inserted job is removed */
-    int64_t unseen_us; /* clock_mono(): start of the contention for the key; 0: none */
-    int64_t resume_us; /* clock_mono(): the next try to take the key */
+    int32_t flow_verdict; /* of add_in_flow.sql */
+    unsigned flow_tries;  /* tries of a job whose predecessor or batch was not found */
+    int64_t unseen_us;    /* clock_mono(): start of the contention for the key; 0: none */
+    int64_t resume_us;    /* clock_mono(): the next try to take the key */
 };
 
 /* Checks the options, and adds the jobs to the queue that the request names. a is in the memory of its request, which

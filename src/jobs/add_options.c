@@ -5,15 +5,20 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/node.h"
 #include "batch/replication_state.h"
+#include "net/headers.h"
 #include "queue/queue_rights.h"
 #include "queue/settings.h"
 
-#define UNIQUE_MAX 512
 #define GROUP_MAX 512
+#define PREDECESSORS_MAX 1000
 
 #define NOREPL_NODES "NOREPL Not enough reachable nodes for the requested replication level"
+
+#define UNTIL_ERROR "ERR UNTIL must be START or END"
 
 static const struct arg_option options[] = {
     { "REPLICATE", ARG_INT, offsetof(struct add_options, replicate), 1, 65535,
@@ -27,8 +32,10 @@ static const struct arg_option options[] = {
       "ERR MAXLEN must be a positive number" },
     { "PRIORITY", ARG_INT, offsetof(struct add_options, priority), 0, 255,
       "ERR PRIORITY must be between 0 and 255" },
-    { "UNIQUE", ARG_BYTES, offsetof(struct add_options, unique), 1, UNIQUE_MAX,
-      "ERR UNIQUE key must have 1 to 512 bytes" },
+    { "UNIQUE", ARG_BYTES, offsetof(struct add_options, unique), 1, UNIQUE_MAX, UNIQUE_ERROR },
+    { "UNTIL", ARG_BYTES, offsetof(struct add_options, until), 0, 16, UNTIL_ERROR },
+    { "REPLACE", ARG_FLAG, offsetof(struct add_options, replace), 0, 0, NULL },
+    { "WITHOUTCOME", ARG_FLAG, offsetof(struct add_options, with_outcome), 0, 0, NULL },
     { "FOR", ARG_INT, offsetof(struct add_options, unique_for), 1, INT64_MAX,
       "ERR FOR must be a number of seconds > 0" },
     { "ASYNC", ARG_FLAG, offsetof(struct add_options, async), 0, 0, NULL },
@@ -40,6 +47,13 @@ static const struct arg_option options[] = {
       "LIMIT DEADQUEUE must be at most 65536 bytes long" },
     { "GROUP", ARG_BYTES, offsetof(struct add_options, group), 1, GROUP_MAX,
       "ERR GROUP key must have 1 to 512 bytes" },
+    { "HEADER", ARG_PAIRS, offsetof(struct add_options, header_pairs), 0, HEADERS_MAX, HEADERS_TOO_MANY },
+    { "AFTER", ARG_WORDS, offsetof(struct add_options, flow.after), 1, PREDECESSORS_MAX,
+      "LIMIT AFTER must be given once, with 1 to 1000 job IDs" },
+    { "ON", ARG_WORDS, offsetof(struct add_options, flow.on), 2, 2,
+      "ERR ON must be given once, as ON FAIL cancel or ON FAIL continue" },
+    { "BATCH", ARG_BYTES, offsetof(struct add_options, flow.batch), 1, NAME_MAX_BYTES,
+      "ERR BATCH must be the ID of a batch or of one of its jobs" },
 };
 
 const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, NULL, NULL };
@@ -79,6 +93,18 @@ static void limit_seconds(struct add_options *o) {
 static const char *unique_conflict(const struct add_options *o) {
     if (o->unique.ptr == NULL && o->unique_for > 0)
         return "ERR FOR needs UNIQUE: it says how long that key stays taken";
+    if (o->until.ptr != NULL && !slice_is(o->until, "start") && !slice_is(o->until, "end"))
+        return UNTIL_ERROR;
+    if (o->unique.ptr == NULL && (o->until.ptr != NULL || o->replace))
+        return "ERR UNTIL and REPLACE need UNIQUE";
+    return NULL;
+}
+
+static const char *flow_conflict(const struct add_options *o) {
+    if (o->flow.on.count > 0 && o->flow.after.count == 0)
+        return "ERR ON FAIL needs AFTER: it says what happens when one of those jobs fails";
+    if (addjob_in_flow(o) && o->unique.ptr != NULL)
+        return "ERR UNIQUE excludes AFTER and BATCH: the job of another client may have the key";
     return NULL;
 }
 
@@ -110,6 +136,47 @@ void addjob_keep(struct req *r, struct add_options *o) {
 
 bool addjob_allow_or_reply(struct req *r, const struct add_options *o) {
     return o->deadqueue.len == 0 || queue_rights_allow_or_reply(r, ACL_WRITE, o->deadqueue);
+}
+
+bool flow_id_or_reply(struct req *r, struct slice text, const char *unknown, struct job_key *key) {
+    enum jobid_check check = jobid_parse(text, key);
+
+    if (check == JOBID_BAD)
+        req_error(r, "BADID Invalid Job ID format.");
+    else if (check == JOBID_UNKNOWN || !queue_rights_cover_id(r, key->queue_id))
+        req_error(r, "%s", unknown);
+    else
+        return true;
+    return false;
+}
+
+static bool flow_on_or_reply(struct req *r, struct add_flow *f) {
+    if (f->on.count == 0)
+        return true;
+    f->continues = slice_is(f->on.words[1], "CONTINUE");
+    if (slice_is(f->on.words[0], "FAIL") && (f->continues || slice_is(f->on.words[1], "CANCEL")))
+        return true;
+    usage_error(r, SYNTAX_ERROR ": ON FAIL must be cancel or continue");
+    return false;
+}
+
+bool addjob_flow_or_reply(struct req *r, struct add_options *o) {
+    struct add_flow *f = &o->flow;
+    struct job_key *keys, batch;
+
+    if (!flow_on_or_reply(r, f))
+        return false;
+    keys = req_alloc(r, f->after.count * sizeof *keys);
+    for (; f->count < f->after.count; f->count++)
+        if (!flow_id_or_reply(r, f->after.words[f->count], NO_PREDECESSOR, &keys[f->count]))
+            return false;
+    f->predecessors = keys;
+    if (f->batch.ptr == NULL)
+        return true;
+    if (!flow_id_or_reply(r, f->batch, NO_BATCH, &batch))
+        return false;
+    f->batch_id = batch.id;
+    return true;
 }
 
 /* Reject option combinations that can have no effect. */
@@ -150,16 +217,30 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue) {
                             "I'm leaving the cluster";
     refusal = unique_conflict(o);
     if (refusal == NULL)
+        refusal = flow_conflict(o);
+    if (refusal == NULL)
         refusal = group_conflict(o);
     return refusal != NULL ? refusal : attempts_conflict(o, queue);
 }
 
-const char *addjob_refusal(const struct queue *q, const struct add_options *o) {
-    if (o->maxlen > 0 && q->counters.len + q->adds.accepted >= o->maxlen)
+const char *addjob_refusal(const struct queue *q, const struct add_options *o, int64_t count) {
+    if (o->maxlen > 0 && q->counters.len + q->adds.accepted > o->maxlen - count)
         return "MAXLEN Queue is already longer than the specified MAXLEN count";
     if (q->pause & PAUSE_IN)
         return "PAUSED Queue paused in input, try later";
     return NULL;
+}
+
+void addjob_write_rare(struct buf *b, const struct add_options *o) {
+    json_begin(b);
+    if (o->headers.ptr != NULL && !json_add_value(b, SLICE("headers"), o->headers))
+        log_fatal("addjob", "the headers of a job are not JSON");
+    if (addjob_is_until_start(o) && !json_add_value(b, SLICE("until_start"), SLICE("true")))
+        log_fatal("addjob", "a constant is not JSON");
+    if (o->replace &&
+        !json_add_value(b, SLICE("replace_delay"), o->has_delay ? SLICE("true") : SLICE("false")))
+        log_fatal("addjob", "a constant is not JSON");
+    json_end(b);
 }
 
 bool addjob_is_plain(const struct add_options *o) {

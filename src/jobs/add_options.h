@@ -3,11 +3,28 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/buf.h"
 #include "base/job_key.h"
 #include "net/args.h"
 #include "queue/queue.h"
 
 /* ADDJOB options and the values derived from them, for all code that adds jobs. */
+
+#define NO_PREDECESSOR "NOJOB AFTER names a job that is unknown"
+#define NO_BATCH "NOJOB BATCH names no batch that takes jobs: it is unknown or complete"
+
+/* AFTER, ON FAIL and BATCH as the client gave them, and as addjob_flow_or_reply() reads them. */
+struct add_flow {
+    struct arg_words after;
+    struct arg_words on;
+    struct slice batch;
+    const struct job_key *predecessors;
+    size_t count;
+    int64_t batch_id; /* 0: none; also the number of a job of the batch */
+    bool continues;   /* the job also runs if a predecessor fails */
+};
+#define UNIQUE_MAX 512
+#define UNIQUE_ERROR "ERR UNIQUE key must have 1 to 512 bytes"
 
 /* Times are in seconds. A negative value: the option was not given. */
 struct add_options {
@@ -20,10 +37,17 @@ struct add_options {
     bool async;
     struct slice unique; /* ptr NULL: none */
     int64_t unique_for;  /* 0: until the job is gone */
+    struct slice until;  /* START, END; ptr NULL: END */
+    bool replace;        /* the body of the job that has the key, if that was not delivered */
+    bool has_delay;      /* DELAY was given; set by ADDJOB. With `replace`, the job gets this delay, too */
+    bool with_outcome;   /* the reply says whether the job was added */
     int64_t attempts;    /* after addjob_settle(), 0 is no limit */
     int64_t backoff;
     struct slice deadqueue; /* ptr NULL: none */
     struct slice group;     /* ptr NULL: none */
+    struct arg_pairs header_pairs;
+    struct slice headers; /* of header_pairs, by headers_or_reply() */
+    struct add_flow flow;
 };
 
 static inline int64_t at_most(int64_t value, int64_t limit) {
@@ -42,9 +66,35 @@ static inline bool addjob_has_attempts(const struct add_options *o) {
     return o->attempts > 0 || o->backoff > 0 || o->deadqueue.ptr != NULL;
 }
 
+static inline bool addjob_is_unique(const struct add_options *o) {
+    return o->unique.ptr != NULL;
+}
+
 static inline bool addjob_has_group(const struct add_options *o) {
     return o->group.ptr != NULL;
 }
+
+/* Is the unique key free when the job is delivered for the first time? */
+static inline bool addjob_is_until_start(const struct add_options *o) {
+    return o->until.ptr != NULL && slice_is(o->until, "start");
+}
+
+/* Has the job a property for which add_jobs.sql has no column? */
+static inline bool addjob_is_rare(const struct add_options *o) {
+    return o->headers.ptr != NULL || o->replace || addjob_is_until_start(o);
+}
+/* Writes the object of such properties, which is the parameter "rare" of add_rare.sql. */
+void addjob_write_rare(struct buf *b, const struct add_options *o);
+static inline bool addjob_in_flow(const struct add_options *o) {
+    return o->flow.after.count > 0 || o->flow.batch.ptr != NULL;
+}
+
+/* Reads the ID of a job of a workflow or batch. If it is wrong, replies an error, ends r and returns false. `unknown` is
+ * the error of an unknown job. A job of a queue that the user may not read counts as unknown. */
+bool flow_id_or_reply(struct req *r, struct slice text, const char *unknown, struct job_key *key) MUST_CHECK;
+/* Reads the IDs of AFTER and BATCH. If one is wrong, or the user may not read its queue, replies an error, ends r and
+ * returns false. */
+bool addjob_flow_or_reply(struct req *r, struct add_options *o) MUST_CHECK;
 
 extern const struct arg_spec addjob_spec;
 
@@ -58,8 +108,8 @@ void addjob_keep(struct req *r, struct add_options *o);
 bool addjob_allow_or_reply(struct req *r, const struct add_options *o) MUST_CHECK;
 /* The error for options that contradict each other, or that this server cannot fulfil. NULL: none. */
 const char *addjob_conflict(const struct add_options *o, struct slice queue);
-/* The error if the queue refuses the job, because of MAXLEN or a pause. NULL: none. */
-const char *addjob_refusal(const struct queue *q, const struct add_options *o);
+/* The error if the queue refuses count jobs, because of MAXLEN or a pause. NULL: none. */
+const char *addjob_refusal(const struct queue *q, const struct add_options *o, int64_t count);
 
 /* True for jobs that expire in the order of their positive numbers, or never. They need no wake_at. */
 bool addjob_is_plain(const struct add_options *o);

@@ -282,6 +282,7 @@ static void forget_counts(void) {
 
     QUEUE_EACH(q) {
         queue_set_counts(q, 0, 0);
+        queue_set_states(q, 0, 0);
         queue_scan_after(q, now);
     }
 }
@@ -296,6 +297,8 @@ static void load_count(const PGresult *rows, int row) {
     }
     queue_set_counts(q, row_int8(rows, row, COL_LOAD_COUNTS_QUEUED),
                      row_int8(rows, row, COL_LOAD_COUNTS_JOBS));
+    queue_set_states(q, row_int8(rows, row, COL_LOAD_COUNTS_DELAYED),
+                     row_int8(rows, row, COL_LOAD_COUNTS_WAITING));
     q->swept_id = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
                       ? job_id_at(clock_db())
                       : int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID), 1);

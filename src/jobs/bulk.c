@@ -138,6 +138,9 @@ static void empty_done(struct task *t, const PGresult *rows) {
 
 OPERATION(empty_list, .alone = true, .encode = empty_encode, .on_end = empty_done, .fail = bulk_page_fail,
           .again = page_again);
+/* The columns are the same, but queued_since is in the place of ready_at. */
+OPERATION(empty_queue, .alone = true, .encode = empty_encode, .on_end = empty_done, .fail = bulk_page_fail,
+          .again = page_again);
 
 /* ---- setting the expiry ---- */
 

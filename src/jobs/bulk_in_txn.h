@@ -26,7 +26,7 @@ struct key_in_txn {
     int64_t expires_at;
     int64_t wake_at;
     int64_t before;
-    /* Only queues whose latest expires_at is between these two. TIME_NEVER: for ever. */
+    /* Only queues whose latest expires_at is between these two. TIME_NEVER: without end. */
     int64_t least;
     int64_t most;
     /* Private. */

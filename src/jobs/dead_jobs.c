@@ -1,4 +1,4 @@
-/* Dead letters: revived by ENQUEUE and REVIVE, deleted by DELJOB and by a late ACKJOB. */
+/* Dead letters by their IDs: revived by ENQUEUE, deleted by DELJOB and by a late ACKJOB. */
 #include "jobs/dead_jobs.h"
 
 #include "base/clock.h"
@@ -10,9 +10,6 @@
 #include "jobs/job.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
-
-/* Jobs of one statement. */
-#define PAGE 1000
 
 /* Another server may have moved jobs to the dead letters, and its message may not have arrived. */
 static bool may_be_dead(const struct job_ids *ids) {
@@ -93,67 +90,3 @@ OPERATION(delete_dead, .encode = delete_encode, .on_row = delete_row, .on_end = 
 void dead_delete_or_reply(struct req *r) {
     look_among_dead(r, &op_delete_dead);
 }
-
-/* ---- all dead letters of a queue ---- */
-
-struct revive {
-    struct queue *q;
-    struct job_key after;
-    int64_t count; /* maximum of jobs that are still to be revived */
-    int64_t done;
-};
-
-void dead_revive_queue(struct req *r, struct queue *q, int64_t count) {
-    struct revive *v = req_alloc(r, sizeof *v);
-
-    *v = (struct revive){ .q = q, .after = { q->id, INT16_MIN, 0 }, .count = count };
-    q->users++;
-    r->data = v;
-    batch_add_row(&r->task, &op_revive_queue);
-}
-
-static void revive_queue_encode(struct params *p, struct task *t) {
-    const struct revive *v = REQ_OF_TASK(t)->data;
-
-    params_set_int4(p, 0, v->after.queue_id);
-    params_set_int2(p, 1, v->after.rank);
-    params_set_int8(p, 2, v->after.id);
-    params_set_int4(p, 3, (int32_t)at_most(v->count, PAGE));
-    params_set_time(p, 4, clock_db());
-}
-
-static struct job_key revive_key(const struct revive *v, const PGresult *rows, int row) {
-    return row_key(v->q->id, rows, row, COL_REVIVE_QUEUE_RANK);
-}
-
-/* Columns: rank, id, expires_at. The first row is the last job that the statement looked at: the next page begins
- * after it. */
-static void revive_queue_end(struct task *t, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(t);
-    struct revive *v = r->data;
-    int n = PQntuples(rows);
-
-    for (int i = 1; i < n; i++)
-        job_entered(&(struct job_row){ .key = revive_key(v, rows, i),
-                                       .wake_at = row_time(rows, i, COL_REVIVE_QUEUE_EXPIRES_AT) },
-                    JOB_REVIVED);
-    if (n > 1) {
-        v->done += n - 1;
-        v->count -= n - 1;
-    }
-    if (n > 0 && v->count > 0) {
-        v->after = revive_key(v, rows, 0);
-        batch_add(&r->task);
-        return;
-    }
-    v->q->users--;
-    req_int(r, v->done);
-}
-
-static void revive_queue_fail(struct task *t, const struct op_error *err) {
-    ((struct revive *)REQ_OF_TASK(t)->data)->q->users--;
-    req_fail_task(t, err);
-}
-
-OPERATION(revive_queue, .alone = true, .encode = revive_queue_encode, .on_end = revive_queue_end,
-          .fail = revive_queue_fail);

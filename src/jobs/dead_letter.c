@@ -1,15 +1,19 @@
 /* Moves exhausted jobs to the dead letters, or to the queue that DEADQUEUE names. */
 #include "jobs/dead_letter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
+#include "queue/waiters.h"
 
 /* Pause after an error. */
 #define AGAIN_US US_PER_S
@@ -101,22 +105,55 @@ static void dead_letter_encode(struct params *p, struct task *t) {
     params_int8(p, 2, key.id);
 }
 
+/* True if the text has the form of version 00 of W3C Trace Context. So it is safe in a line of the log. */
+static bool is_traceparent(struct slice text) {
+    if (text.len != 55)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        bool dash = i == 2 || i == 35 || i == 52;
+
+        if (dash ? text.ptr[i] != '-' : memchr("0123456789abcdef", text.ptr[i], 16) == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void log_death(const struct queue *q, struct job_key key, const PGresult *rows, int row) {
+    static struct log_kind kind;
+    struct slice trace = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_TRACEPARENT);
+    char id[JOBID_LEN], subject[128];
+
+    job_format_id(id, key, row_time(rows, row, COL_DEAD_LETTER_JOBS_ENDED_AT),
+                  row_int4(rows, row, COL_DEAD_LETTER_JOBS_RETRY));
+    if (trace.ptr == NULL || !is_traceparent(trace))
+        trace.len = 0;
+    snprintf(subject, sizeof subject, "job %.*s%s%.*s", JOBID_LEN, id, trace.len > 0 ? " " : "",
+             (int)trace.len, trace.len > 0 ? trace.ptr : "");
+    log_sometimes(&kind, LOG_NOTICE_, subject, "became a dead letter of queue %s; it was delivered %d times",
+                  log_escape(q->name, 100), row_int4(rows, row, COL_DEAD_LETTER_JOBS_DELIVERIES));
+}
+
 /* The job was counted neither as ready nor as leased. */
 static void count_death(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
-    bool kept = row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE);
+    bool cancelled = row_bool(rows, row, COL_DEAD_LETTER_JOBS_IS_CANCELLED);
+    bool kept = !cancelled && row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE);
 
     job_left(&(struct job_row){ .key = key,
                                 .queued_since = TIME_BEGINNING,
                                 .expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_ENDED_AT),
                                 .retry = row_int4(rows, row, COL_DEAD_LETTER_JOBS_RETRY),
-                                .group = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_GROUP_KEY) },
-             JOB_DEAD);
+                                .group = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_GROUP_KEY),
+                                .in_flow = !row_null(rows, row, COL_DEAD_LETTER_JOBS_IN_FLOW) },
+             cancelled ? JOB_CANCELLED : JOB_DEAD);
     if (q != NULL && kept)
         queue_count_dead(q, 1);
+    if (q != NULL && !cancelled)
+        log_death(q, key, rows, row);
 }
 
-/* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key. */
+/* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key, is_cancelled, in_flow,
+ * deliveries, traceparent. */
 static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) {
     struct queue *q;
 

@@ -12,7 +12,7 @@
 #include "queue/queue.h"
 #include "queue/settings.h"
 
-/* Rows of one statement. If a result has as many, there may be more. */
+/* Rows that one statement examines. A search that changed as many may have left more. */
 #define LIMIT 1000
 /* Another server may commit an insert later than its wake_at, so a search sometimes begins this far back. Most
  * searches do not: while vacuum is held back, such a search passes over all dead rows of that time. */
@@ -33,7 +33,7 @@ static struct {
     struct task due;
     struct task next;
     size_t running; /* statements of the search that have not ended */
-    bool more;
+    int changed;    /* rows that it removed or woke */
     bool failed;
     int64_t from;
     int64_t now; /* time of the running search */
@@ -78,7 +78,7 @@ void expiry_wake(void) {
     if (wake.running > 0 || wake.next_at > clock_db())
         return;
     wake.running = 3;
-    wake.more = false;
+    wake.changed = 0;
     wake.failed = false;
     wake.next_at = TIME_NEVER;
     expire_look_back();
@@ -96,21 +96,28 @@ static void expired_begin(struct params *p) {
     params_set_int4(p, 2, LIMIT);
 }
 
-/* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key. */
+/* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key, is_dead, in_flow. */
 static void expire(const PGresult *rows, int row) {
-    job_left(&(struct job_row){ .key = row_full_key(rows, row, COL_WAKE_EXPIRED_QUEUE_ID),
+    struct job_key key = row_full_key(rows, row, COL_WAKE_EXPIRED_QUEUE_ID);
+    struct queue *q = queue_find_id(key.queue_id);
+    bool dead = row_bool(rows, row, COL_WAKE_EXPIRED_IS_DEAD);
+
+    job_left(&(struct job_row){ .key = key,
                                 .queued_since = row_time(rows, row, COL_WAKE_EXPIRED_QUEUED_SINCE),
                                 .expires_at = row_time(rows, row, COL_WAKE_EXPIRED_EXPIRES_AT),
                                 .retry = row_int4(rows, row, COL_WAKE_EXPIRED_RETRY),
-                                .group = row_bytes_or_null(rows, row, COL_WAKE_EXPIRED_GROUP_KEY) },
-             JOB_EXPIRED);
+                                .group = row_bytes_or_null(rows, row, COL_WAKE_EXPIRED_GROUP_KEY),
+                                .in_flow = !row_null(rows, row, COL_WAKE_EXPIRED_IN_FLOW) },
+             dead ? JOB_DEAD : JOB_EXPIRED);
+    if (dead && q != NULL)
+        queue_count_dead(q, 1);
 }
 
 static void expired_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         expire(rows, i);
-    wake.more |= PQntuples(rows) >= LIMIT;
+    wake.changed += PQntuples(rows);
     wake.running--;
 }
 
@@ -130,9 +137,9 @@ static void due_done(struct task *t, const PGresult *rows) {
         struct job_key key = row_full_key(rows, i, COL_WAKE_DUE_QUEUE_ID);
 
         if (row_time(rows, i, COL_WAKE_DUE_READY_AT) <= wake.now)
-            job_entered(&(struct job_row){ .key = key }, JOB_RETURNED);
+            job_entered(&(struct job_row){ .key = key }, JOB_WOKEN);
     }
-    wake.more |= PQntuples(rows) >= LIMIT;
+    wake.changed += PQntuples(rows);
     wake.running--;
 }
 
@@ -140,7 +147,7 @@ static void expire_next_begin(struct params *p) {
     params_set_time(p, 0, wake.from);
 }
 
-/* The next search begins at the first row that is left, so that it does not pass over the dead rows of this one. */
+/* The next search begins at the first row that is left. So it does not visit the dead rows of this search again. */
 static void expire_next_done(struct task *t, const PGresult *rows) {
     (void)t;
     if (PQntuples(rows) > 0)
@@ -148,7 +155,7 @@ static void expire_next_done(struct task *t, const PGresult *rows) {
     if (!wake.failed)
         wake.from = wake.next_at <= wake.now ? int64_minus(wake.next_at, 1) : wake.now;
     /* A due row that was not taken is locked by another session. */
-    if (!wake.more && wake.next_at <= wake.now)
+    if (wake.changed < LIMIT && wake.next_at <= wake.now)
         wake.next_at = wake.now + LOCKED_US;
     wake.running--;
 }

@@ -11,6 +11,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
+#include "queue/queue_limits.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
 #define MAX_TRIES 4
@@ -18,12 +19,15 @@
 /* The next search for stuck groups waits for this many times the duration of the last one. */
 #define LOOK_SHARE 20
 #define UNUSED_US (600 * US_PER_S)
+/* The most groups that this server remembers because they wait for tokens. The search finds further groups. */
+#define PACED_MOST 10000
 
 struct next {
     struct task task;
-    struct timer due;  /* while it waits for tokens */
-    UT_hash_handle hh; /* while it waits for tokens */
-    int64_t wait_us;   /* time until there are tokens; 0: not waiting for them */
+    struct timer due;    /* while it waits for tokens */
+    UT_hash_handle hh;   /* while it waits for tokens */
+    int64_t wait_us;     /* time until there are tokens; 0: not waiting for them */
+    int64_t interval_us; /* limits_group_interval_us() when the statement was built */
     unsigned tries;
     size_t len;
     char name[]; /* name of the group: the ID of its queue in 4 bytes, then its key */
@@ -72,8 +76,9 @@ static void next_begin(struct params *p) {
 }
 
 static void groups_next_encode(struct params *p, struct task *t) {
-    const struct next *n = CONTAINER_OF(t, struct next, task);
+    struct next *n = CONTAINER_OF(t, struct next, task);
 
+    n->interval_us = limits_group_interval_us(queue_find_id(queue_of(n)));
     params_int4(p, 0, queue_of(n));
     params_bytea(p, 1, (struct slice){ n->name + sizeof(int32_t), n->len - sizeof(int32_t) });
 }
@@ -88,12 +93,28 @@ static void on_tokens(struct timer *t) {
 }
 
 static void pace(struct next *n) {
-    if (is_paced(n)) {
+    if (is_paced(n) || HASH_COUNT(paced) >= PACED_MOST) {
         free(n);
         return;
     }
     timer_set(&n->due, clock_mono() + n->wait_us, on_tokens);
     HASH_ADD_KEYPTR(hh, paced, n->name, n->len, n);
+}
+
+/* Groups that wait for the tokens of a former rate do not wait. */
+static void groups_pace_again(void) {
+    static uint64_t seen;
+    struct next *n, *following;
+
+    if (seen == limits_changes())
+        return;
+    seen = limits_changes();
+    HASH_ITER(hh, paced, n, following) {
+        if (n->interval_us == limits_group_interval_us(queue_find_id(queue_of(n))))
+            continue;
+        timer_stop(&n->due);
+        on_tokens(&n->due);
+    }
 }
 
 /* Columns: ordinal, rank, id, wait_ms. */
@@ -174,6 +195,7 @@ static struct {
 } look = { .task = { .op = &op_stuck_groups, .rows = 1 } };
 
 void groups_look(void) {
+    groups_pace_again();
     if (!node_is_leader() || look.task.state != TASK_IDLE || clock_mono() < look.next_us)
         return;
     batch_add(&look.task);

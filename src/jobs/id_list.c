@@ -135,7 +135,7 @@ void job_ids_end(struct req *r) {
             r,
             "UNKNOWN the connection to the database was lost, and not all of these jobs are as this command "
             "leaves them: it may have been done, and others may have been at work since");
-    else if (ids->hits > 0 || ids->stale == 0)
+    else if (ids->hits > 0 || ids->stale == 0 || r->stale_is_none)
         req_int(r, ids->hits);
     else
         req_error(r, TOKEN_ERROR);
@@ -147,7 +147,7 @@ void job_ids_reply_hits(struct task *t, const PGresult *rows) {
     job_ids_end(REQ_OF_TASK(t));
 }
 
-static bool is_id_of(struct slice text, struct job_key key) {
+bool job_id_names(struct slice text, struct job_key key) {
     struct job_key found;
 
     return jobid_parse(text, &found) == JOBID_OK && found.id == key.id && found.queue_id == key.queue_id &&
@@ -160,7 +160,7 @@ struct slice job_ids_text(const struct req *r, struct job_key key) {
     for (int i = 1; events_wanted(q) && i < r->argc; i++) {
         struct slice id = { r->argv[i].ptr, r->argv[i].len < JOBID_LEN ? r->argv[i].len : JOBID_LEN };
 
-        if (is_id_of(id, key))
+        if (job_id_names(id, key))
             return id;
     }
     return (struct slice){ NULL, 0 };

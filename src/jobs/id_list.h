@@ -25,6 +25,9 @@ struct job_ids {
     bool unsure;        /* a lost try may have changed jobs that the next did not find */
     int64_t seconds;    /* argument of WORKING, or DELAY of NACK; NO_SECONDS: not given */
     struct slice error; /* argument of NACK; ptr NULL: none */
+    struct slice note;  /* JSON: that error with its time, or PROGRESS of WORKING; ptr NULL: none */
+    int64_t percent;    /* of PROGRESS */
+    struct slice text;  /* of PROGRESS; ptr NULL: none */
     size_t exhausted;   /* jobs that NACK now makes dead letters */
     void *own;          /* data of the command, or NULL */
     size_t count;
@@ -75,6 +78,8 @@ bool job_ids_note_stale(struct task *t, const PGresult *rows, int row, int col);
 bool job_ids_is_stale(const struct job_ids *ids, size_t at);
 /* After a second try: counts the keys that it did not find by the state that the first try left. Unpins the leases. */
 void job_ids_settle(struct req *r);
+/* Is text an ID of the job? */
+bool job_id_names(struct slice text, struct job_key key);
 /* The ID of the job as r's client gave it. ptr NULL: no events of its queue are sent, or r is the server's own. */
 struct slice job_ids_text(const struct req *r, struct job_key key);
 /* Ends the request: replies hits, or -STALE, or -UNKNOWN. */

@@ -3,6 +3,7 @@
 
 #include "base/stats.h"
 #include "jobs/expire.h"
+#include "jobs/flows.h"
 #include "jobs/groups.h"
 #include "jobs/waitjob.h"
 #include "pg/params.h"
@@ -16,6 +17,7 @@ static const struct entry_effects {
     bool is_counted;    /* in queue.jobs_in */
     bool is_redelivery; /* it may be before the scan position */
     uint64_t *counter;  /* in `stats`; NULL: none */
+    int64_t from;       /* the state that it has left, as in queue_count_state(); 0: another */
 } entries[JOB_ENTRIES] = {
     [JOB_ADDED] = { true, true, false, &stats.jobs_added },
     [JOB_ARRIVED] = { true, true, false, NULL },
@@ -23,7 +25,8 @@ static const struct entry_effects {
     [JOB_PUT_BACK] = { true, false, true, &stats.jobs_released },
     [JOB_RELEASED] = { false, false, true, &stats.jobs_released },
     [JOB_RETURNED] = { false, true, true, NULL },
-    [JOB_UNBLOCKED] = { false, true, false, NULL },
+    [JOB_WOKEN] = { false, true, true, NULL, TIME_DELAYED },
+    [JOB_UNBLOCKED] = { false, true, false, NULL, TIME_WAITING },
 };
 
 static const struct exit_effects {
@@ -37,6 +40,7 @@ static const struct exit_effects {
     [JOB_CLEARED] = { EVENT_ACKED, NULL },
     [JOB_EXPIRED] = { EVENT_EXPIRED, &stats.jobs_expired },
     [JOB_TAKEN] = { EVENT_ACKED, NULL },
+    [JOB_CANCELLED] = { EVENT_CANCELLED, NULL },
 };
 
 static void tell(const struct queue *q, enum job_event event, const struct job_row *job) {
@@ -50,7 +54,7 @@ static void tell(const struct queue *q, enum job_event event, const struct job_r
 
 /* ---- entering ---- */
 
-/* In an empty queue no job before this one can expire. Jobs with negative ids do not expire in the order of ids. */
+/* In an empty queue no earlier job can expire. Jobs with negative ids do not expire in the order of ids. */
 static void job_count_new(struct queue *q, const struct job_row *job, enum job_entry why) {
     if (why == JOB_ADDED && job->key.id > 0 && (q->counters.total == 0 || job->key.id <= q->swept_id))
         q->swept_id = job->key.id - 1;
@@ -86,12 +90,17 @@ void job_entered(const struct job_row *job, enum job_entry why) {
     }
     if (effects->is_new)
         job_count_new(q, job, why);
-    if (job->group.ptr != NULL)
+    (void)queue_count_state(q, effects->from, -1);
+    if (job->group.ptr != NULL) {
+        queue_count_waiting(q, 1);
         group_next(job->key.queue_id, job->group);
-    else if (!job->delayed)
+    } else if (!job->delayed) {
         job_make_ready(q, job, effects);
-    else if (!effects->is_new)
-        limits_room(q);
+    } else {
+        queue_count_delayed(q, 1);
+        if (!effects->is_new)
+            limits_room(q);
+    }
 }
 
 /* ---- leases ---- */
@@ -109,22 +118,17 @@ void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued) {
 
     if (queue_end_lease(key, row_until))
         return;
-    if (!was_queued)
+    if (!was_queued && row_until != TIME_DELAYED && row_until != TIME_WAITING)
         OBSERVE(lease_ended, key, row_until, false);
-    else if (q != NULL)
-        queue_count_len(q, -1);
-    else
+    else if (q == NULL)
         OBSERVE(uncounted, key.queue_id);
+    else if (!queue_count_state(q, row_until, -1))
+        queue_count_len(q, -1);
 }
 
 /* ---- leaving ---- */
 
-void job_left(const struct job_row *job, enum job_exit why) {
-    struct queue *q = queue_find_id(job->key.queue_id);
-
-    queue_count_gone(job->key, job->queued_since);
-    if (q != NULL && exits[why].counter == &stats.jobs_acked)
-        queue_count_acked(q);
+static void job_tell_ended(const struct queue *q, const struct job_row *job, enum job_exit why) {
     if (exits[why].counter != NULL)
         ++*exits[why].counter;
     if (why == JOB_TAKEN)
@@ -132,6 +136,21 @@ void job_left(const struct job_row *job, enum job_exit why) {
     tell(q, exits[why].event, job);
     if (waitjob_is_asked())
         waitjob_ended(job->key, why, job->result);
+}
+
+void job_left(const struct job_row *job, enum job_exit why) {
+    struct queue *q = queue_find_id(job->key.queue_id);
+
+    queue_count_gone(job->key, job->queued_since);
+    if (q != NULL && exits[why].counter == &stats.jobs_acked)
+        queue_count_acked(q);
+    job_tell_ended(q, job, why);
     if (job->group.ptr != NULL)
         group_next(job->key.queue_id, job->group);
+    if (job->in_flow)
+        flow_job_ended(job->key.id);
+}
+
+void job_never_ran(const struct job_row *job, enum job_exit why) {
+    job_tell_ended(queue_find_id(job->key.queue_id), job, why);
 }

@@ -23,8 +23,9 @@ enum job_entry {
     JOB_REVIVED,   /* from the dead letters */
     JOB_PUT_BACK,  /* its client disconnected before it received the popped job */
     JOB_RELEASED,  /* the same for a delivered job */
-    JOB_RETURNED,  /* its lease or its delay has ended */
-    JOB_UNBLOCKED, /* it is now the first of its group */
+    JOB_RETURNED,  /* its lease has ended, or a command has put it back */
+    JOB_WOKEN,     /* its delay has ended */
+    JOB_UNBLOCKED, /* it is now the first of its group, or has waited for other jobs */
     JOB_ENTRIES,
 };
 
@@ -37,6 +38,7 @@ enum job_exit {
     JOB_CLEARED,  /* by a command about its list: DEL, LTRIM ... */
     JOB_EXPIRED,
     JOB_TAKEN, /* popped, or moved to another list */
+    JOB_CANCELLED,
     JOB_EXITS, /* their number, and 1 */
 };
 
@@ -50,6 +52,7 @@ struct job_row {
     int64_t wake_at;      /* job_entered(): of its row; 0 or TIME_NEVER: none */
     int64_t expires_at;   /* 0: unknown, and without `id` there is no event */
     int32_t retry;
+    bool in_flow;        /* job_left(): it has a row in pgdisque.flow_job */
     struct slice id;     /* the ID as a client gave it; ptr NULL: made from the other fields */
     struct slice group;  /* ptr NULL: none. In job_entered(): the job waits for its turn in the group. */
     struct slice result; /* JOB_KEPT only; ptr NULL: none */
@@ -59,10 +62,12 @@ struct job_row {
 void job_entered(const struct job_row *job, enum job_entry why);
 /* A claim leased a queued job. */
 void job_claimed(struct queue *q, struct job_key key);
-/* A command about the ID ended the lease, or took the job out of its queue (was_queued). row_until: the end of the
- * lease in the row before that. */
+/* A command about the ID ended the lease or the delay, or took the job out of its queue (was_queued). row_until: the end
+ * of the lease in the row before that, or TIME_DELAYED or TIME_WAITING. */
 void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued);
 /* The job left its queue. */
 void job_left(const struct job_row *job, enum job_exit why);
+/* A job that waited for other jobs has ended. It was never in its queue. */
+void job_never_ran(const struct job_row *job, enum job_exit why);
 
 #endif

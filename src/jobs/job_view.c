@@ -3,8 +3,9 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "net/json_reply.h"
+#include "queue/delivery.h"
 #include "queue/queue.h"
-#include "queue/waiters.h"
 
 /* Disque wakes a job half a second before its requeue (job.c, updateJobAwakeTime). */
 #define AWAKE_AHEAD_MS 500
@@ -44,6 +45,15 @@ struct job_view job_view_read(const PGresult *rows, int row) {
         read_attempts(&v, rows, row);
         v.unique_key = row_bytes_or_null(rows, row, COL_SCAN_JOBS_UNIQUE_KEY);
         v.group_key = row_bytes_or_null(rows, row, COL_SCAN_JOBS_GROUP_KEY);
+        v.headers = row_jsonb_or_null(rows, row, COL_SCAN_JOBS_HEADERS);
+        v.progress = row_jsonb_or_null(rows, row, COL_SCAN_JOBS_PROGRESS);
+        v.errors = row_jsonb_or_null(rows, row, COL_SCAN_JOBS_ERRORS);
+    }
+    if (PQnfields(rows) > COL_SCAN_JOBS_MATCHES)
+        v.matches = row_bool(rows, row, COL_SCAN_JOBS_MATCHES);
+    if (PQnfields(rows) > COL_SHOW_JOBS_PENDING && !row_null(rows, row, COL_SHOW_JOBS_PENDING)) {
+        v.waits = true;
+        v.pending = row_int4(rows, row, COL_SHOW_JOBS_PENDING);
     }
     return v;
 }
@@ -51,6 +61,8 @@ struct job_view job_view_read(const PGresult *rows, int row) {
 struct job_view job_view_read_retained(const PGresult *rows, int row) {
     return (struct job_view){
         .key = row_full_key(rows, row, COL_SCAN_RETAINED_QUEUE_ID),
+        .matches =
+            PQnfields(rows) > COL_SCAN_RETAINED_MATCHES && row_bool(rows, row, COL_SCAN_RETAINED_MATCHES),
         .retained = true,
         .ready_at = TIME_NEVER,
         .finished_at = row_time(rows, row, COL_SCAN_RETAINED_FINISHED_AT),
@@ -66,14 +78,17 @@ struct job_view job_view_read_retained(const PGresult *rows, int row) {
         .error = row_bytes_or_null(rows, row, COL_SCAN_RETAINED_ERROR),
         .result = row_bytes_or_null(rows, row, COL_SCAN_RETAINED_RESULT),
         .body = row_bytes_or_null(rows, row, COL_SCAN_RETAINED_BODY),
+        .headers = row_jsonb_or_null(rows, row, COL_SCAN_RETAINED_HEADERS),
+        .progress = row_jsonb_or_null(rows, row, COL_SCAN_RETAINED_PROGRESS),
+        .errors = row_jsonb_or_null(rows, row, COL_SCAN_RETAINED_ERRORS),
     };
 }
 
 /* The job is queued, and was not delivered since. Its ready_at may still be in the future, if the clock of another
- * server is ahead. It also may wait in its group. With RETRY 0 such a row cannot be told from a job that was
- * dequeued or is held back after a restore: false. */
+ * server is ahead. It also may wait in its group. With RETRY 0 such a row looks like a job that was dequeued, or
+ * that is held back after a restore: false. */
 static bool is_free(const struct job_view *v) {
-    return !v->owned && !v->delayed && !v->retained && v->died_at == 0 &&
+    return !v->owned && !v->delayed && !v->retained && !v->waits && v->died_at == 0 &&
            (v->ready_at != TIME_NEVER || v->retry > 0);
 }
 
@@ -168,6 +183,8 @@ static const char *state_name(const struct job_view *v) {
         return "dead";
     if (v->retained)
         return "done";
+    if (v->waits)
+        return "waiting";
     return job_view_is_queued(v) ? "queued" : "active";
 }
 
@@ -197,6 +214,15 @@ static void reply_keys(struct req *r, const struct job_view *v) {
         pair_bytes(r, "unique", v->unique_key);
     if (v->group_key.ptr != NULL)
         pair_bytes(r, "group", v->group_key);
+    if (v->waits)
+        job_view_pair_int(r, "pending", v->pending);
+}
+
+static void pair_json(struct req *r, const char *name, struct slice json) {
+    if (json.ptr == NULL)
+        return;
+    reply_bulk_str(r, name);
+    reply_json(r, json);
 }
 
 static void reply_retained(struct req *r, const struct job_view *v) {
@@ -209,10 +235,13 @@ static void reply_retained(struct req *r, const struct job_view *v) {
 }
 
 static size_t field_count(const struct job_view *v) {
+    size_t count =
+        SHOW_FIELDS + (v->headers.ptr != NULL) + (v->progress.ptr != NULL) + (v->errors.ptr != NULL);
+
     if (v->retained)
-        return SHOW_FIELDS + RETAINED_FIELDS;
-    return SHOW_FIELDS + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) +
-           (v->unique_key.ptr != NULL) + (v->group_key.ptr != NULL);
+        return count + RETAINED_FIELDS;
+    return count + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) + (v->unique_key.ptr != NULL) +
+           (v->group_key.ptr != NULL) + v->waits;
 }
 
 /* Disque's fields come first, in Disque's order, because some of its clients read them by position. */
@@ -244,4 +273,7 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     reply_keys(r, v);
     if (v->retained)
         reply_retained(r, v);
+    pair_json(r, "headers", v->headers);
+    pair_json(r, "progress", v->progress);
+    pair_json(r, "errors", v->errors);
 }

@@ -28,6 +28,13 @@ struct job_view {
     int64_t died_at;         /* 0: the job is not dead */
     struct slice unique_key; /* ptr NULL: none */
     struct slice group_key;
+    struct slice headers; /* JSON; ptr NULL: none. As are the next two */
+    struct slice progress;
+    struct slice errors;
+    bool matches; /* JSCAN only: the filter selects it */
+    /* SHOW only: it is in no queue yet, and waits for that many jobs. */
+    bool waits;
+    int32_t pending;
     /* Set for a retained job, as are deliveries and error. */
     bool retained;
     int64_t finished_at;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include "jobs/take.h"
 #include "net/request.h"
+#include "queue/delivery.h"
 #include "queue/queue_store.h"
-#include "queue/waiters.h"
 
 /* Functions that write a reply. */
 struct pop_form {

@@ -42,6 +42,7 @@ static struct {
 };
 
 struct fired {
+    int64_t tick;
     struct job_key key;
     struct job_times at;
 };
@@ -55,7 +56,9 @@ struct firing {
     int64_t revision;
     int64_t due; /* next_at as it was read */
     int64_t next;
-    int64_t last; /* last tick that makes a job; TIME_NEVER: none */
+    int64_t last;  /* last tick that makes a job; TIME_NEVER: none */
+    bool waits;    /* its jobs are delayed, or wait in their group */
+    bool overlaps; /* its ticks look at the job before them */
     struct add_options opt;
     size_t ticks;
     size_t count; /* jobs that the queue did not refuse */
@@ -100,6 +103,17 @@ int64_t schedule_first(const struct cron_expr *e, int64_t now) {
     return first;
 }
 
+size_t schedule_upcoming(const struct cron_expr *e, int64_t next, size_t count, int64_t *ticks) {
+    size_t n = 0;
+
+    zone_enter(e->zone);
+    for (int64_t tick = next; n < count && tick != TIME_NEVER;
+         tick = next_tick(e, next / US_PER_S, tick / US_PER_S))
+        ticks[n++] = tick;
+    zone_leave();
+    return n;
+}
+
 /* The tick that makes the one job of all due ticks. TIME_NEVER: none does. */
 static int64_t last_of(const struct cron_expr *e, enum schedule_missed missed, int64_t due_s, int64_t now) {
     int64_t since_s = now / US_PER_S - GRACE_S, tick;
@@ -114,7 +128,7 @@ static void plan_all(struct firing *f, const struct cron_expr *e, int64_t first,
     int64_t tick = first;
 
     for (f->ticks = 0; tick <= now && f->ticks < SCHEDULE_CATCH_UP; f->ticks++) {
-        f->last = tick;
+        f->last = f->jobs[f->ticks].tick = tick;
         tick = next_tick(e, first / US_PER_S, tick / US_PER_S);
     }
 }
@@ -126,10 +140,10 @@ static void plan(struct firing *f, const struct cron_expr *e, enum schedule_miss
     f->next = first > now ? first : next_tick(e, first / US_PER_S, now / US_PER_S);
     if (first > now)
         return;
-    if (missed == MISSED_ALL) {
+    if (missed == MISSED_ALL && !f->overlaps) {
         plan_all(f, e, first, now);
     } else {
-        f->last = last_of(e, missed, first / US_PER_S, now);
+        f->last = f->jobs[0].tick = last_of(e, missed, first / US_PER_S, now);
         f->ticks = f->last != TIME_NEVER;
     }
 }
@@ -146,20 +160,16 @@ static void plan_row(struct firing *f, const struct cron_expr *e, enum schedule_
 
 /* ---- firing ---- */
 
-static bool schedule_is_delayed(const struct firing *f) {
-    return f->opt.delay > 0;
-}
-
 /* Ticks whose job the queue refuses are skipped, as ADDJOB is refused. */
 static void make_jobs(struct firing *f) {
     int64_t now = clock_db();
 
-    while (f->count < f->ticks && addjob_refusal(f->q, &f->opt) == NULL) {
+    while (f->count < f->ticks && addjob_refusal(f->q, &f->opt, 1) == NULL) {
         struct fired *j = &f->jobs[f->count++];
 
         j->key = addjob_key(f->q, &f->opt, job_new_id(now, node_self()->number));
         j->at = addjob_times(&f->opt, j->key.id, now);
-        add_count_accepted(f->q, !schedule_is_delayed(f));
+        add_count_accepted(f->q, !f->waits);
     }
     if (f->count == 0)
         f->last = TIME_NEVER;
@@ -172,7 +182,7 @@ static void schedule_enter(struct task *t) {
 }
 
 static void schedule_end(struct firing *f) {
-    if (!schedule_is_delayed(f))
+    if (!f->waits)
         add_count_accepted(f->q, -(int64_t)f->count);
     f->q->users--;
     look.firing--;
@@ -207,6 +217,8 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->opt.maxlen =
         row_null(rows, row, COL_DUE_SCHEDULES_MAXLEN) ? 0 : row_int8(rows, row, COL_DUE_SCHEDULES_MAXLEN);
     f->opt.priority = row_int2(rows, row, COL_DUE_SCHEDULES_PRIORITY);
+    f->waits = f->opt.delay > 0 || !row_null(rows, row, COL_DUE_SCHEDULES_GROUP_KEY);
+    f->overlaps = !row_null(rows, row, COL_DUE_SCHEDULES_OVERLAP);
     plan_row(f, e, missed, row_bool(rows, row, COL_DUE_SCHEDULES_HAS_TICK));
     f->q = queue_get(row_bytes(rows, row, COL_DUE_SCHEDULES_QUEUE));
     f->q->users++;
@@ -232,6 +244,7 @@ static void encode_job(struct params *p, const struct fired *j) {
     params_time(p, 7, j->at.expires_at);
     params_time_or_null(p, 8, j->at.wake_at);
     params_int4(p, 9, j->key.queue_id);
+    params_time(p, 10, j->tick);
 }
 
 static void encode_no_job(struct params *p) {
@@ -240,6 +253,11 @@ static void encode_no_job(struct params *p) {
     params_null(p, 7, PARAM_TIME);
     params_null(p, 8, PARAM_TIME);
     params_int4(p, 9, 0);
+    params_null(p, 10, PARAM_TIME);
+}
+
+static void fire_begin(struct params *p) {
+    params_set_time(p, 11, clock_db());
 }
 
 static void fire_encode(struct params *p, struct task *t) {
@@ -258,15 +276,30 @@ static void fire_encode(struct params *p, struct task *t) {
     }
 }
 
-static void schedule_committed(struct firing *f, const struct fired *j) {
+static void schedule_committed(struct firing *f, const struct fired *j, struct slice group) {
     stats.schedules_fired++;
     job_entered(
         &(struct job_row){
-            .q = f->q, .key = j->key, .delayed = schedule_is_delayed(f), .wake_at = j->at.wake_at },
+            .q = f->q, .key = j->key, .delayed = f->opt.delay > 0, .wake_at = j->at.wake_at, .group = group },
         JOB_ADDED);
 }
 
-/* The ids of added jobs come in order. If there are none, another server has fired the tick, or fires it now. Or
+static void schedule_replaced(const PGresult *rows, int row) {
+    job_left(&(struct job_row){ .key = row_full_key(rows, row, COL_FIRE_SCHEDULES_QUEUE_ID),
+                                .queued_since = row_time(rows, row, COL_FIRE_SCHEDULES_QUEUED_SINCE),
+                                .expires_at = row_time(rows, row, COL_FIRE_SCHEDULES_EXPIRES_AT),
+                                .retry = row_int4(rows, row, COL_FIRE_SCHEDULES_RETRY),
+                                .group = row_bytes_or_null(rows, row, COL_FIRE_SCHEDULES_GROUP_KEY) },
+             JOB_CANCELLED);
+}
+
+/* True if the row is that of the job. */
+static bool is_row_of(const PGresult *rows, int row, const struct fired *j) {
+    return row < PQntuples(rows) && row_bool(rows, row, COL_FIRE_SCHEDULES_IS_ADDED) &&
+           row_int8(rows, row, COL_FIRE_SCHEDULES_ID) == j->key.id;
+}
+
+/* The added jobs come in order, and then the replaced jobs. If there are none, another server has fired the tick, or fires it now. Or
  * this server has, over a connection that was lost before the result arrived: bootstrap.c counts the jobs then. */
 static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
@@ -276,19 +309,22 @@ static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
         bool mine = f->count == 0;
 
         for (size_t k = 0; k < f->count; k++) {
-            if (next < PQntuples(rows) && row_int8(rows, next, COL_FIRE_SCHEDULES_ID) == f->jobs[k].key.id) {
-                next++;
+            if (is_row_of(rows, next, &f->jobs[k])) {
                 mine = true;
-                schedule_committed(f, &f->jobs[k]);
+                schedule_committed(f, &f->jobs[k],
+                                   row_bytes_or_null(rows, next, COL_FIRE_SCHEDULES_GROUP_KEY));
+                next++;
             }
         }
         schedule_look_at(mine ? f->next : clock_db() + LOCKED_US);
         schedule_end(f);
     }
+    for (; next < PQntuples(rows); next++)
+        schedule_replaced(rows, next);
 }
 
 /* A second try after a lost connection does nothing if the first was committed. */
-OPERATION(fire_schedules, .encode = fire_encode, .done = fire_done, .fail = fire_fail);
+OPERATION(fire_schedules, .begin = fire_begin, .encode = fire_encode, .done = fire_done, .fail = fire_fail);
 
 /* ---- polls ---- */
 

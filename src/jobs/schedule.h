@@ -26,8 +26,24 @@ enum schedule_missed {
 
 #define SCHEDULE_CATCH_UP 1000
 
+/* A tick while the job of the tick before it exists. The numbers are stored in the database. */
+#define SCHEDULE_OVERLAP(X)                             \
+    X(OVERLAP_QUEUE, "queue")     /* it adds its job */ \
+    X(OVERLAP_SKIP, "skip")       /* it adds no job */  \
+    X(OVERLAP_REPLACE, "replace") /* it deletes the job before it */
+
+enum schedule_overlap {
+#define X(id, name) id,
+    SCHEDULE_OVERLAP(X)
+#undef X
+        OVERLAP_COUNT
+};
+
 /* The first tick of a new schedule. */
 int64_t schedule_first(const struct cron_expr *e, int64_t now);
+/* The ticks from the tick next on, at most count. Returns their number. */
+#define SCHEDULE_NEXT_MAX 100
+size_t schedule_upcoming(const struct cron_expr *e, int64_t next, size_t count, int64_t *ticks);
 /* Schedules have changed: reads all of them. */
 void schedule_look(void);
 /* Reads the schedules when one may be due. */

@@ -11,6 +11,7 @@
 #include "jobs/dead_letter.h"
 #include "jobs/job.h"
 #include "jobs/take_rows.h"
+#include "jobs/turns.h"
 #include "jobs/undelivered.h"
 #include "pg/params.h"
 #include "queue/lease.h"
@@ -113,8 +114,12 @@ static void add_slot(struct take *t, struct slot s) {
 
 /* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
 static void slot_end(struct slot s) {
-    if (--s.get->pending == 0)
-        get_finish(s.get);
+    if (--s.get->pending > 0)
+        return;
+    for (size_t i = 0; i < s.get->places; i++)
+        if (s.get->jobs[i].q != NULL)
+            s.get->jobs[i].q->claims.kept--;
+    get_finish(s.get);
 }
 
 static void end_slots(const struct take *t) {
@@ -136,11 +141,6 @@ bool takes_pending(void) {
 /* Has the result room for another job of q? A larger job is the only one of its transaction. */
 static bool fits_in_plan(const struct queue *q) {
     return plan.bytes == 0 || plan.bytes + queue_job_bytes(q) <= (size_t)config.batch_max_bytes;
-}
-
-/* Has q more ready jobs than there are planned rows? */
-static bool has_more(struct queue *q) {
-    return queue_budget(q) > q->claims.planned;
 }
 
 static void plan_slot(struct queue *q, const struct take_kind *kind, struct get *g) {
@@ -171,7 +171,7 @@ static bool is_joined(const struct queue *q, const struct take_kind *kind) {
 
 /* Nothing can be taken until the consume end is known. Waiting requests are served then. */
 static bool may_pop(struct queue *q, const struct pop *p) {
-    if (q->id == 0 || !has_more(q))
+    if (q->id == 0 || !turn_has_more(q))
         return false;
     if (q->list.consume_end == END_NONE)
         list_orientation_ask(q, p->from);
@@ -186,7 +186,7 @@ static struct queue *first_source(const struct get *g) {
 }
 
 /* A push may be in the same transaction, before this take. The take therefore also plans rows for jobs that are
- * being added, so that it does not return only some of the push's elements. */
+ * being added. Otherwise it could return only some elements of a push. */
 static bool plan_pop(struct get *g, struct queue *q) {
     const struct pop *p = g->own;
     const struct take_kind *kind = &take_kinds[p->to == NULL ? TAKE_POP_FIRST : TAKE_MOVE_FIRST];
@@ -198,7 +198,7 @@ static bool plan_pop(struct get *g, struct queue *q) {
     get_claim(g);
     do
         plan_slot(q, kind, g);
-    while (g->places < (size_t)g->count && (has_more(q) || coming-- > 0) && fits_in_plan(q));
+    while (g->places < (size_t)g->count && (turn_has_more(q) || coming-- > 0) && fits_in_plan(q));
     return true;
 }
 
@@ -213,63 +213,25 @@ static void plan_fresh_pop(struct get *g) {
 
 /* ---- planning: GETJOB ---- */
 
-/* Filter for patterns: the queues that match a pattern take turns over all requests. */
-static bool is_open_for_more(struct queue *q) {
-    return !q->row.opening && has_more(q);
-}
-
 static bool plan_from(struct get *g, struct get_source from) {
     struct queue *q = from.q;
 
-    if (q == NULL && (q = pattern_find(from.glob, is_open_for_more)) != NULL)
+    if (q == NULL && (q = pattern_find(from.glob, turn_is_open)) != NULL)
         glob_served(from.glob, q);
-    if (q == NULL || !has_more(q) || !(g->places == 0 || fits_in_plan(q)))
+    if (q == NULL || !turn_has_more(q) || !(g->places == 0 || fits_in_plan(q)))
         return false;
     plan_slot(q, &take_kinds[TAKE_LEASE], g);
     return true;
 }
 
-static bool may_serve(const struct wait *w) {
-    return w->from.q != NULL ? has_more(w->from.q) : pattern_find(w->from.glob, is_open_for_more) != NULL;
-}
-
-static uint64_t *served(const struct wait *w) {
-    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
-}
-
-/* A queue that is empty now keeps its place in the rotation. */
-static void note_served(const struct wait *w) {
-    static uint64_t turns;
-
-    *served(w) = may_serve(w) ? ++turns : 0;
-}
-
-/* Returns the index of the first queue to take from: the leftmost, except that queues that had more jobs when they
- * were last served come later. If the search always began at the left, clients that take single jobs would never
- * reach the queues after a deep one. */
-static size_t first_in_turn(const struct get *g) {
-    size_t first = g->wait_count;
-
-    if (g->wait_count == 1)
-        return 0;
-    for (size_t i = 0; i < g->wait_count; i++) {
-        const struct wait *w = &g->waits[i];
-
-        if ((first == g->wait_count || *served(w) < *served(&g->waits[first])) && may_serve(w))
-            first = i;
-    }
-    return first == g->wait_count ? 0 : first;
-}
-
 /* Plans one job from each queue in turn, until there are enough or a whole pass found none. */
-static void plan_fresh(struct get *g) {
-    int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
-    size_t at = first_in_turn(g), in_vain = 0;
+static void plan_in_turn(struct get *g, int64_t wanted) {
+    size_t at = turn_first(g), in_vain = 0;
 
     while (in_vain < g->wait_count && wanted > 0 && plan_has_room()) {
         if (plan_from(g, g->waits[at].from)) {
             if (g->wait_count > 1)
-                note_served(&g->waits[at]);
+                turn_note_served(&g->waits[at]);
             in_vain = 0;
             wanted--;
         } else {
@@ -277,25 +239,87 @@ static void plan_fresh(struct get *g) {
         }
         at = at + 1 < g->wait_count ? at + 1 : 0;
     }
+}
+
+/* STRICT and WEIGHTS: the next source depends on the jobs that are planned already. */
+static void plan_by_order(struct get *g, int64_t wanted) {
+    const struct wait *w;
+
+    while (wanted-- > 0 && plan_has_room() && (w = turn_next(g)) != NULL && plan_from(g, w->from)) {
+        turn_note_weight(g, w);
+        plan.looked_at += g->wait_count;
+    }
+}
+
+static void plan_fresh(struct get *g) {
+    int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
+
+    if (g->order == GET_IN_TURN)
+        plan_in_turn(g, wanted);
+    else
+        plan_by_order(g, wanted);
     if (g->places > 0)
         get_claim(g);
     else
         get_wait(g);
 }
 
-/* Serves the request that has waited longest. Then the next signalled queue has its turn. */
-static void plan_waiting(struct queue *q) {
-    struct get *g;
+/* ---- planning: watches ---- */
 
-    if (!has_more(q) || (g = get_first_waiting(q)) == NULL)
-        return;
-    if (g->kind == NULL) {
-        get_claim(g);
-        plan_slot(q, &take_kinds[TAKE_LEASE], g);
-    } else if (!may_pop(q, g->own) || !plan_pop(g, q)) {
-        return;
+static bool is_watch(const struct get *g) {
+    return g->kind != NULL && g->kind->watches;
+}
+
+static void plan_fresh_watch(struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++) {
+        if (turn_has_more(g->waits[i].from.q)) {
+            get_deliver(g, NULL, 0);
+            return;
+        }
     }
-    if (has_more(q))
+    get_wait(g);
+}
+
+/* A job wakes one watching request. If another request waits behind it, that request gets the job. */
+static void wake_next(struct queue *q) {
+    const struct get *next = get_first_waiting(q);
+
+    if (next != NULL && !is_watch(next))
+        queue_signal(q);
+}
+
+/* ---- planning: waiting requests ---- */
+
+/* Plans jobs of q for a waiting request. False if it is a watch, or the pop must wait for another transaction. */
+static bool plan_for(struct queue *q, struct get *g) {
+    if (is_watch(g)) {
+        get_deliver(g, NULL, 0);
+        wake_next(q);
+        return false;
+    }
+    if (!GET_LEASES(g))
+        return may_pop(q, g->own) && plan_pop(g, q);
+    get_claim(g);
+    plan_slot(q, &take_kinds[TAKE_LEASE], g);
+    return true;
+}
+
+/* Serves the request that has waited longest. Then the next signalled queue has its turn. A STRICT request gets no job
+ * of q while a queue that it names before q has jobs: the longest waiting request there is served first. That is the
+ * same request or an older one, so the search ends. */
+static void plan_waiting(struct queue *q) {
+    struct queue *before, *from = q;
+    struct get *g, *first;
+
+    if (!turn_has_more(q) || (first = g = get_first_waiting(q)) == NULL)
+        return;
+    while ((before = get_find_before(g, from, turn_is_open)) != NULL) {
+        from = before;
+        g = get_first_waiting(from);
+    }
+    if (!plan_for(from, g) && (from == q || !plan_for(q, first)))
+        return;
+    if (turn_has_more(q))
         queue_signal(q);
 }
 
@@ -383,7 +407,9 @@ void take_plan(void) {
             break;
         }
         plan.looked_at += g->wait_count;
-        if (g->kind == NULL)
+        if (is_watch(g))
+            plan_fresh_watch(g);
+        else if (GET_LEASES(g))
             plan_fresh(g);
         else
             plan_fresh_pop(g);
@@ -595,7 +621,7 @@ static void take_learn(struct take *t) {
 
 /* ---- giving ---- */
 
-/* The takes of a server end in the order of their transactions, so a claim in vain that began earlier has ended. */
+/* The takes of a server end in the order of their transactions. So an earlier claim that found nothing has ended. */
 static void give_way(const struct take *t, struct slot *s) {
     struct slot to = { .get = s->get == NULL ? NULL : get_find_older(s->get, t->q) };
 
@@ -610,10 +636,12 @@ static void give_way(const struct take *t, struct slot *s) {
 /* A moved job stays in the list to which it was moved, even if its client has gone. Applications use that list to
  * find the jobs of failed clients. */
 static void take_give(const struct take *t, const struct job *job, struct slot s) {
-    if (s.get != NULL && s.get->client != NULL)
+    if (s.get != NULL && s.get->client != NULL) {
         s.get->jobs[s.place] = *job;
-    else if (!t->kind->moves)
+        job->q->claims.kept++;
+    } else if (!t->kind->moves) {
         undelivered_return(job, t->kind->removes);
+    }
 }
 
 static void give_popped(const struct take *t) {
@@ -673,8 +701,8 @@ static void uncount_sent(const struct take *t) {
         t->q->claims.last_rows -= (int64_t)t->slot_count;
 }
 
-/* The queue is signalled before the lists to which its jobs were moved, because its waiting requests are older than
- * those that wait for the moved jobs. */
+/* The queue is signalled before the lists to which its jobs were moved. Its waiting requests are older than the
+ * requests that wait for the moved jobs. */
 static void end_take(struct take *t) {
     uncount_sent(t);
     if (t->task.op != &op_claim_keys)

@@ -17,7 +17,7 @@ static void check_rank(const struct queue *q, int16_t rank) {
                     (int)q->id, rank);
 }
 
-void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q) {
+static void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q) {
     *job = (struct job){
         .q = q,
         .key = row_key(q->id, rows, row, col + COL_CLAIM_WALK_RANK),
@@ -41,6 +41,9 @@ void take_read_leased(struct job *job, const PGresult *rows, int row, int col, s
     take_read(job, rows, row, col, q);
     if (!row_null(rows, row, col + COL_CLAIM_WALK_DELAY_MARK))
         mark = row_int4(rows, row, col + COL_CLAIM_WALK_DELAY_MARK);
+    job->headers = row_jsonb_or_null(rows, row, col + COL_CLAIM_WALK_HEADERS);
+    if (job->headers.ptr != NULL)
+        queue_note_body(q, job->body.len + job->headers.len);
     job->lease_us = int64_minus(job->ready_at, since_us);
     job->last = mark < 0;
     delay = mark < 0 ? -1 - mark : mark;

@@ -5,14 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <libpq-fe.h>
-#include "queue/waiters.h"
+#include "queue/delivery.h"
 
 /* Rows of jobs that a statement has taken. The jobs point into the result. */
 
-/* Reads rank, id, ready_at, expires_at, retry, nacks, additional_deliveries and body, from column col
- * on. */
-void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q);
-/* Reads the same, and the column delay_mark, of a statement that leased the job at since_us (clock_db()). */
+/* Reads rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body and delay_mark, from column col on,
+ * of a statement that leased the job at since_us (clock_db()). */
 void take_read_leased(struct job *job, const PGresult *rows, int row, int col, struct queue *q,
                       int64_t since_us);
 

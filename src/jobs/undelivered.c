@@ -25,6 +25,9 @@ struct rest {
     struct slice unique_key;
     struct slice error;
     struct slice group_key;
+    struct slice headers; /* JSON, as are the next two */
+    struct slice progress;
+    struct slice errors;
 };
 
 struct undelivered {
@@ -45,6 +48,12 @@ static struct slice copy_or_null(const PGresult *rows, int row, int col) {
     return row_null(rows, row, col) ? (struct slice){ NULL, 0 } : copy_bytes(row_bytes(rows, row, col));
 }
 
+static struct slice copy_jsonb(const PGresult *rows, int row, int col) {
+    struct slice text = row_jsonb_or_null(rows, row, col);
+
+    return text.ptr == NULL ? text : copy_bytes(text);
+}
+
 static struct rest read_rest(const PGresult *rows, int row) {
     return (struct rest){
         .attempts = row_int4_or(rows, row, COL_POP_FIRST_ATTEMPTS, 0),
@@ -54,6 +63,9 @@ static struct rest read_rest(const PGresult *rows, int row) {
         .unique_key = copy_or_null(rows, row, COL_POP_FIRST_UNIQUE_KEY),
         .unique_until = row_time_or(rows, row, COL_POP_FIRST_UNIQUE_UNTIL, TIME_NEVER),
         .group_key = copy_or_null(rows, row, COL_POP_FIRST_GROUP_KEY),
+        .headers = copy_jsonb(rows, row, COL_POP_FIRST_HEADERS),
+        .progress = copy_jsonb(rows, row, COL_POP_FIRST_PROGRESS),
+        .errors = copy_jsonb(rows, row, COL_POP_FIRST_ERRORS),
     };
 }
 
@@ -70,7 +82,7 @@ void undelivered_count_gone(const struct job *job) {
 
 static size_t undelivered_size_of(const struct undelivered *p) {
     return sizeof *p + p->job.body.len + p->rest.deadqueue.len + p->rest.error.len + p->rest.unique_key.len +
-           p->rest.group_key.len;
+           p->rest.group_key.len + p->rest.headers.len + p->rest.progress.len + p->rest.errors.len;
 }
 
 static struct undelivered *copy_of(const struct job *job) {
@@ -97,6 +109,9 @@ static void copy_free(struct undelivered *p) {
     free((char *)p->rest.error.ptr);
     free((char *)p->rest.unique_key.ptr);
     free((char *)p->rest.group_key.ptr);
+    free((char *)p->rest.headers.ptr);
+    free((char *)p->rest.progress.ptr);
+    free((char *)p->rest.errors.ptr);
     free(p);
 }
 
@@ -104,7 +119,7 @@ void undelivered_note_unsent(struct client *c, const struct job *job) {
     struct undelivered *p = copy_of(job);
 
     memory_join(&c->share, MEMORY_UNSENT, p->bytes);
-    get_note_unsent(c, (struct delivery){ .key = job->key, .copy = p });
+    delivery_note_unsent(c, (struct delivery){ .key = job->key, .copy = p });
 }
 
 void deliveries_forget(struct client *c) {
@@ -131,6 +146,9 @@ static void encode_rest(struct params *p, const struct rest *rest) {
     params_bytea_or_null(p, 15, rest->unique_key);
     params_time_or_null(p, 16, rest->unique_key.ptr != NULL ? rest->unique_until : TIME_NEVER);
     params_bytea_or_null(p, 17, rest->group_key);
+    params_jsonb_or_null(p, 18, rest->headers);
+    params_jsonb_or_null(p, 19, rest->progress);
+    params_jsonb_or_null(p, 20, rest->errors);
 }
 
 static void put_back_encode(struct params *p, struct task *t) {

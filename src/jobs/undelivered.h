@@ -3,7 +3,7 @@
 
 #include "batch/op.h"
 #include "net/client.h"
-#include "queue/waiters.h"
+#include "queue/delivery.h"
 
 /*
  * Jobs that clients did not receive. The lease of a job that GETJOB took is ended, as if the job had not been delivered.
@@ -11,7 +11,7 @@
  * back with its old key. An element that was handed over without a row, to a queue without a row, has no old key.
  */
 
-/* A job has left its queue by a committed pop or move: updates counters, peers and events, and starts the next job
+/* A job has left its queue by a committed pop or move. Updates counters, peers and events, and starts the next job
  * in its group. */
 void undelivered_count_gone(const struct job *job);
 /* The next reply has this job. */

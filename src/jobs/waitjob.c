@@ -1,4 +1,4 @@
-/* WAITJOB: replies the final state of a job once it has ended. */
+/* WAITJOB: replies the final states of jobs once they have ended. */
 #include "jobs/waitjob.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/id_list.h"
+#include "jobs/take.h"
 #include "queue/observer.h"
 #include "queue/waiters.h"
 
@@ -19,18 +20,35 @@
 #define FIRST_PAUSE_US (100 * US_PER_MS)
 #define LAST_PAUSE_US (3 * US_PER_S)
 
-struct job_wait {
-    struct list of_job; /* all requests that wait for the same job */
-    struct timer due;   /* the next query, or the timeout */
-    struct req *req;
-    struct client *client; /* NULL after the reply, or after the client has disconnected */
+enum wait_state { WAIT_OPEN, WAIT_DONE, WAIT_DEAD, WAIT_CANCELLED, WAIT_GONE, WAIT_UNKNOWN };
+
+static const char *const state_names[] = { NULL, "done", "dead", "cancelled", "gone", "unknown" };
+
+/* A job of a request. */
+struct waited {
+    struct list of_job; /* all that wait for the same job */
+    struct job_wait *wait;
     struct job_key key;
-    bool list_read;     /* its statement is queued or sent */
-    bool look_again;    /* a message arrived during the statement */
+    enum wait_state state;
     bool seen;          /* the database had the job */
     enum job_exit told; /* the end that a message reported; 0: none */
+};
+
+struct job_wait {
+    struct timer due; /* the next query, or the timeout */
+    struct req *req;
+    struct client *client; /* NULL after the wait, or after the client has disconnected */
+    enum wait_form form;
+    bool list_read;  /* its statement is queued or sent */
+    bool look_again; /* a message arrived during the statement */
+    bool seen;       /* the database had a job that has not ended */
+    bool reads_all;  /* the wait is over, and its statement reads the results of all jobs */
     int64_t pause_us;
     int64_t deadline_us; /* clock_mono() */
+    size_t named;        /* IDs in the command; those without a job are not in jobs[] */
+    size_t open;         /* jobs that have not ended */
+    size_t count;
+    struct waited jobs[];
 };
 
 /* A job that requests wait for. */
@@ -72,24 +90,29 @@ static void waitjob_forget(struct awaited *a) {
     free(a);
 }
 
-static void waitjob_join(struct job_wait *w) {
-    struct awaited *a = waitjob_find(w->key.id);
+static void waitjob_join(struct waited *j) {
+    struct awaited *a = waitjob_find(j->key.id);
 
     if (a == NULL) {
         a = xcalloc(1, sizeof *a);
-        a->id = w->key.id;
+        a->id = j->key.id;
         list_init(&a->waits);
         HASH_ADD(hh, waits.jobs, id, sizeof a->id, a);
     }
-    list_push_back(&a->waits, &w->of_job);
+    list_push_back(&a->waits, &j->of_job);
+}
+
+static void waitjob_part(struct waited *j) {
+    struct awaited *a = waitjob_find(j->key.id);
+
+    list_remove(&j->of_job);
+    if (a != NULL && list_empty(&a->waits))
+        waitjob_forget(a);
 }
 
 static void waitjob_leave(struct job_wait *w) {
-    struct awaited *a = waitjob_find(w->key.id);
-
-    list_remove(&w->of_job);
-    if (a != NULL && list_empty(&a->waits))
-        waitjob_forget(a);
+    for (size_t i = 0; i < w->count; i++)
+        waitjob_part(&w->jobs[i]);
     timer_stop(&w->due);
     w->client->wait = NULL;
     w->client->blocked = false;
@@ -109,31 +132,71 @@ static void waitjob_end(struct job_wait *w) {
         req_end(w->req);
 }
 
-static void waitjob_end_with(struct job_wait *w, const char *state, struct slice result) {
-    reply_array(w->req, 2);
-    reply_bulk_str(w->req, state);
-    if (result.ptr != NULL)
-        reply_bulk(w->req, result);
-    else
-        reply_null_bulk(w->req);
-    waitjob_end(w);
-}
-
 static void end_empty(struct job_wait *w) {
     reply_null_array(w->req);
     waitjob_end(w);
 }
 
-/* The job does not exist, and is not retained. */
-static void end_gone(struct job_wait *w) {
-    if (w->told == JOB_DONE || w->told == JOB_KEPT) {
-        waitjob_end_with(w, "done", nothing);
-    } else if (w->seen || w->told != 0) {
-        waitjob_end_with(w, "gone", nothing);
+static void reply_result(struct req *r, struct slice result) {
+    if (result.ptr != NULL)
+        reply_bulk(r, result);
+    else
+        reply_null_bulk(r);
+}
+
+static void waitjob_end_one(struct job_wait *w, struct slice result) {
+    if (w->jobs[0].state == WAIT_UNKNOWN) {
+        reply_error(w->req, WAITJOB_UNKNOWN);
     } else {
-        reply_error(w->req, "NOJOB Job not known: it never existed, or it has ended and is not retained.");
-        waitjob_end(w);
+        reply_array(w->req, 2);
+        reply_bulk_str(w->req, state_names[w->jobs[0].state]);
+        reply_result(w->req, result);
     }
+    waitjob_end(w);
+}
+
+static void reply_state(struct req *r, struct slice id, enum wait_state state, struct slice result) {
+    reply_array(r, 3);
+    reply_bulk(r, id);
+    if (state == WAIT_OPEN)
+        reply_null_bulk(r);
+    else
+        reply_bulk_str(r, state_names[state]);
+    reply_result(r, result);
+}
+
+/* ---- states ---- */
+
+/* The job does not exist, and is not retained. */
+static enum wait_state gone_state(const struct waited *j) {
+    if (j->told == JOB_DONE || j->told == JOB_KEPT)
+        return WAIT_DONE;
+    if (j->told == JOB_CANCELLED)
+        return WAIT_CANCELLED;
+    return j->seen || j->told != 0 ? WAIT_GONE : WAIT_UNKNOWN;
+}
+
+static enum wait_state row_state(const struct waited *j, const PGresult *rows, int row) {
+    if (!row_null(rows, row, COL_LOOK_JOBS_FINISHED_AT))
+        return WAIT_DONE;
+    if (row_bool(rows, row, COL_LOOK_JOBS_IS_DEAD))
+        return WAIT_DEAD;
+    return row_bool(rows, row, COL_LOOK_JOBS_LIVES) ? WAIT_OPEN : gone_state(j);
+}
+
+static struct slice row_result(const PGresult *rows, int row) {
+    return row_bytes_or_null(
+        rows, row, row_bool(rows, row, COL_LOOK_JOBS_IS_DEAD) ? COL_LOOK_JOBS_ERROR : COL_LOOK_JOBS_RESULT);
+}
+
+static void waited_ended(struct waited *j, enum wait_state state) {
+    j->state = state;
+    j->wait->open--;
+}
+
+/* An unknown job counts as ended. */
+static bool wait_is_over(const struct job_wait *w) {
+    return w->form == WAIT_FOR_ANY ? w->open < w->named : w->open == 0;
 }
 
 /* ---- queries ---- */
@@ -147,12 +210,17 @@ static void ask_others(void) {
 
 static void on_due(struct timer *t);
 
-static void waitjob_look(struct job_wait *w) {
+static void waitjob_send(struct job_wait *w, size_t jobs) {
     w->list_read = true;
+    w->req->task.rows = (uint32_t)jobs;
+    batch_add(&w->req->task);
+}
+
+static void waitjob_look(struct job_wait *w) {
     w->look_again = false;
     timer_set(&w->due, w->deadline_us, on_due);
     ask_others();
-    batch_add(&w->req->task);
+    waitjob_send(w, w->open);
 }
 
 static void rest(struct job_wait *w) {
@@ -169,26 +237,89 @@ static void waitjob_still_there(struct job_wait *w) {
         rest(w);
 }
 
+static void read_all(struct job_wait *w) {
+    waitjob_leave(w);
+    w->reads_all = true;
+    waitjob_send(w, w->count);
+}
+
 static void look_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-/* Columns: ordinal, lives, finished_at, node, result, is_dead, error. */
-static void waitjob_row(struct task *t, const PGresult *rows, int row) {
+/* The states change only when the statement has ended, so that its rows are those of the open jobs. */
+static void look_encode(struct params *p, struct task *t) {
+    const struct job_wait *w = wait_of(REQ_OF_TASK(t));
+
+    for (size_t i = 0; i < w->count; i++)
+        if (w->reads_all || w->jobs[i].state == WAIT_OPEN)
+            take_encode_key(p, 0, w->jobs[i].key);
+}
+
+static void note_rows(struct job_wait *w, const PGresult *rows, int row) {
+    for (size_t i = 0; i < w->count; i++) {
+        struct waited *j = &w->jobs[i];
+        enum wait_state state;
+
+        if (j->state != WAIT_OPEN)
+            continue;
+        state = row_state(j, rows, row++);
+        if (state == WAIT_OPEN)
+            j->seen = true;
+        else
+            waited_ended(j, state);
+    }
+}
+
+/* rows has a row for each job of w, from first on. */
+static void end_with_states(struct job_wait *w, const PGresult *rows, int first) {
+    struct req *r = w->req;
+    size_t at = 0;
+
+    reply_array(r, w->named);
+    for (int i = 1; i <= (int)w->named; i++) {
+        enum wait_state state = WAIT_UNKNOWN;
+        struct slice result = nothing;
+
+        if (at < w->count && job_id_names(r->argv[i], w->jobs[at].key)) {
+            int row = first + (int)at;
+
+            state = w->jobs[at].state == WAIT_OPEN ? row_state(&w->jobs[at], rows, row) : w->jobs[at].state;
+            result = row_result(rows, row);
+            at++;
+        }
+        reply_state(r, r->argv[i], state, result);
+    }
+    req_end(r);
+}
+
+static void waitjob_looked(struct job_wait *w, const PGresult *rows, int first) {
+    bool has_all = w->open == w->count;
+
+    note_rows(w, rows, first);
+    if (!wait_is_over(w)) {
+        waitjob_still_there(w);
+    } else if (w->form == WAIT_FOR_ONE) {
+        waitjob_end_one(w, row_result(rows, first));
+    } else if (has_all) {
+        waitjob_leave(w);
+        end_with_states(w, rows, first);
+    } else {
+        read_all(w);
+    }
+}
+
+/* The result has a row for each key, in their order. */
+static void look_done(struct task *t, const PGresult *rows) {
     struct job_wait *w = wait_of(REQ_OF_TASK(t));
 
     w->list_read = false;
-    if (w->client == NULL) {
+    if (w->reads_all)
+        end_with_states(w, rows, (int)t->first_row);
+    else if (w->client == NULL)
         req_end(w->req);
-    } else if (!row_null(rows, row, COL_LOOK_JOBS_FINISHED_AT)) {
-        waitjob_end_with(w, "done", row_bytes_or_null(rows, row, COL_LOOK_JOBS_RESULT));
-    } else if (row_bool(rows, row, COL_LOOK_JOBS_IS_DEAD)) {
-        waitjob_end_with(w, "dead", row_bytes_or_null(rows, row, COL_LOOK_JOBS_ERROR));
-    } else if (!row_bool(rows, row, COL_LOOK_JOBS_LIVES)) {
-        end_gone(w);
-    } else {
-        waitjob_still_there(w);
-    }
+    else
+        waitjob_looked(w, rows, (int)t->first_row);
 }
 
 static void waitjob_look_fail(struct task *t, const struct op_error *err) {
@@ -199,7 +330,7 @@ static void waitjob_look_fail(struct task *t, const struct op_error *err) {
     req_db_error(w->req, err);
 }
 
-OPERATION(look_jobs, .begin = look_begin, .encode = job_ids_encode, .on_row = waitjob_row,
+OPERATION(look_jobs, .begin = look_begin, .encode = look_encode, .on_end = look_done,
           .fail = waitjob_look_fail);
 
 /* ---- messages ---- */
@@ -209,16 +340,33 @@ bool waitjob_is_asked(void) {
 }
 
 /* result: of a retained job. NULL if it is not known here. */
-static void waitjob_tell(struct job_wait *w, enum job_exit how, const struct slice *result) {
-    w->told = how;
+static void tell_one(struct job_wait *w, enum job_exit how, const struct slice *result) {
+    if (how == JOB_DEAD || (how == JOB_KEPT && result == NULL)) {
+        waitjob_look(w);
+        return;
+    }
+    waited_ended(&w->jobs[0], gone_state(&w->jobs[0]));
+    waitjob_end_one(w, how == JOB_KEPT ? *result : nothing);
+}
+
+static void tell_of_many(struct waited *j, enum job_exit how) {
+    if (j->state != WAIT_OPEN)
+        return;
+    waited_ended(j, how == JOB_DEAD ? WAIT_DEAD : gone_state(j));
+    if (wait_is_over(j->wait))
+        read_all(j->wait);
+}
+
+static void waitjob_tell(struct waited *j, enum job_exit how, const struct slice *result) {
+    struct job_wait *w = j->wait;
+
+    j->told = how;
     if (w->list_read)
         w->look_again = true;
-    else if (how == JOB_DEAD || (how == JOB_KEPT && result == NULL))
-        waitjob_look(w);
-    else if (how == JOB_KEPT)
-        waitjob_end_with(w, "done", *result);
+    else if (w->form == WAIT_FOR_ONE)
+        tell_one(w, how, result);
     else
-        end_gone(w);
+        tell_of_many(j, how);
 }
 
 static void tell_all(int64_t id, enum job_exit how, const struct slice *result) {
@@ -232,10 +380,10 @@ static void tell_all(int64_t id, enum job_exit how, const struct slice *result) 
     list_splice_back(&told, &a->waits);
     waitjob_forget(a);
     while ((node = list_pop_front(&told)) != NULL) {
-        struct job_wait *w = LIST_ENTRY(node, struct job_wait, of_job);
+        struct waited *j = LIST_ENTRY(node, struct waited, of_job);
 
-        waitjob_join(w);
-        waitjob_tell(w, how, result);
+        waitjob_join(j);
+        waitjob_tell(j, how, result);
     }
 }
 
@@ -323,16 +471,34 @@ static void on_due(struct timer *t) {
 
 /* ---- start ---- */
 
-void waitjob_start(struct req *r, int64_t timeout_ms) {
-    struct job_wait *w = req_alloc(r, sizeof *w);
+static struct job_wait *waitjob_new(struct req *r, enum wait_form form, int64_t timeout_ms) {
+    const struct job_ids *ids = job_ids(r);
+    struct job_wait *w = req_alloc(r, sizeof *w + ids->count * sizeof *w->jobs);
 
-    *w = (struct job_wait){ .req = r, .client = r->client, .key = job_ids(r)->keys[0] };
+    w->req = r;
+    w->client = r->client;
+    w->form = form;
     w->pause_us = FIRST_PAUSE_US;
     w->deadline_us = timeout_ms == 0 ? INT64_MAX : clock_mono() + timeout_ms * US_PER_MS;
+    w->open = w->count = ids->count;
+    for (size_t i = 0; i < w->count; i++)
+        w->jobs[i] = (struct waited){ .wait = w, .key = ids->keys[i] };
+    return w;
+}
+
+void waitjob_start(struct req *r, enum wait_form form, size_t named, int64_t timeout_ms) {
+    struct job_wait *w = waitjob_new(r, form, timeout_ms);
+
+    w->named = named;
+    if (w->count == 0) {
+        end_with_states(w, NULL, 0);
+        return;
+    }
     job_ids(r)->own = w;
     r->task.op = &op_look_jobs;
     r->client->wait = w;
     waits.count++;
-    waitjob_join(w);
+    for (size_t i = 0; i < w->count; i++)
+        waitjob_join(&w->jobs[i]);
     waitjob_look(w);
 }

@@ -15,8 +15,13 @@
  * first, and then polls at intervals. Between the polls, commands of this server report the ends. Other servers
  * report them too, while a client here waits.
  */
-/* Lets r wait for the end of its only key, see job_ids(). timeout_ms: 0 is no timeout. */
-void waitjob_start(struct req *r, int64_t timeout_ms);
+enum wait_form { WAIT_FOR_ONE, WAIT_FOR_ALL, WAIT_FOR_ANY };
+
+/* Lets r wait for the ends of its keys, see job_ids(). WAIT_FOR_ONE: there is one key, and the reply is its state and
+ * its result. The other forms reply a state for each of the named IDs, argv[1] to argv[named]. An ID without a key is
+ * an unknown job. timeout_ms: 0 is no timeout. */
+void waitjob_start(struct req *r, enum wait_form form, size_t named, int64_t timeout_ms);
+#define WAITJOB_UNKNOWN "NOJOB Job not known: it never existed, or it has ended and is not retained."
 
 /* Does a client wait for the end of a job, here or at a peer? */
 bool waitjob_is_asked(void);

@@ -37,8 +37,50 @@ bool args_is_option(const struct arg_spec *spec, struct slice word) {
     return word.len > 0 && word.ptr[0] > '9' && args_find(spec, word) != NULL;
 }
 
+/* Adds the words after argv[at]. False if it has replied an error. */
+static bool args_take_pair(struct req *r, int at, const struct arg_option *o, char *field) {
+    struct arg_pairs *pairs = (void *)field;
+    struct slice *pair;
+    int words = o->kind == ARG_PAIRS ? 2 : 1;
+
+    if (at + words >= r->argc) {
+        usage_no_value(r, at);
+        return false;
+    }
+    if ((int64_t)pairs->count == o->max) {
+        usage_invalid(r, at + 1, o->error);
+        return false;
+    }
+    if (pairs->words == NULL)
+        pairs->words = req_alloc(r, 2 * (size_t)o->max * sizeof *pairs->words);
+    pair = &pairs->words[2 * pairs->count++];
+    pair[0] = r->argv[at + 1];
+    pair[1] = words == 2 ? r->argv[at + 2] : (struct slice){ NULL, 0 };
+    return true;
+}
+
+/* Takes the words between the option at *at and the next option. False if it has replied an error. */
+static bool args_take_words(struct req *r, int *at, const struct arg_spec *spec, const struct arg_option *o,
+                            struct arg_words *words) {
+    int first = *at + 1;
+
+    for ((*at)++; *at < r->argc && !args_is_option(spec, r->argv[*at]); (*at)++)
+        continue;
+    if (*at == first) {
+        usage_no_value(r, first - 1);
+        return false;
+    }
+    if (words->words != NULL || *at - first < o->min || *at - first > o->max) {
+        usage_invalid(r, first - 1, o->error);
+        return false;
+    }
+    *words = (struct arg_words){ &r->argv[first], (size_t)(*at - first) };
+    return true;
+}
+
 /* Takes the option at *at. False if it has replied an error. */
-static bool args_take(struct req *r, int *at, const struct arg_option *o, void *out) {
+static bool args_take(struct req *r, int *at, const struct arg_spec *spec, const struct arg_option *o,
+                      void *out) {
     char *field = (char *)out + o->offset;
 
     if (o->kind == ARG_FLAG) {
@@ -46,6 +88,14 @@ static bool args_take(struct req *r, int *at, const struct arg_option *o, void *
         (*at)++;
         return true;
     }
+    if (o->kind == ARG_PAIRS || o->kind == ARG_FIRSTS) {
+        int first = *at;
+
+        *at += o->kind == ARG_PAIRS ? 3 : 2;
+        return args_take_pair(r, first, o, field);
+    }
+    if (o->kind == ARG_WORDS)
+        return args_take_words(r, at, spec, o, (struct arg_words *)(void *)field);
     if (*at + 1 >= r->argc) {
         usage_no_value(r, *at);
         return false;
@@ -72,7 +122,7 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
         const struct arg_option *o = args_find(spec, r->argv[at]);
 
         if (o != NULL) {
-            if (!args_take(r, &at, o, out))
+            if (!args_take(r, &at, spec, o, out))
                 return false;
         } else if (spec->stop != NULL && *spec->stop == '\0') {
             break;

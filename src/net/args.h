@@ -24,14 +24,29 @@ enum arg_kind {
     ARG_INT,       /* an int64_t in the syntax of Disque's commands: parse_int_disque() */
     ARG_REDIS_INT, /* an int64_t in the syntax of Redis' commands: parse_int_strict() */
     ARG_BYTES,     /* a struct slice */
+    ARG_PAIRS,     /* a struct arg_pairs: two words follow, and the option may be repeated */
+    ARG_FIRSTS,    /* the same, but only the first word of the pair follows: ptr of the second is NULL */
+    ARG_WORDS,     /* a struct arg_words: all words before the next option */
+};
+
+/* Arguments of a request. */
+struct arg_words {
+    const struct slice *words; /* NULL: none */
+    size_t count;
+};
+
+/* The words of a repeated option: words[2 * count], in the memory of the request. */
+struct arg_pairs {
+    struct slice *words;
+    size_t count;
 };
 
 struct arg_option {
     const char *word;
     enum arg_kind kind;
     size_t offset;
-    int64_t min; /* minimum of the number, or of the length of an ARG_BYTES */
-    int64_t max;
+    int64_t min; /* minimum of the number, of the length of an ARG_BYTES, or of the count of ARG_WORDS */
+    int64_t max; /* maximum of the same, or number of the pairs */
     const char *error; /* for text that is no number, and for a value out of range; usage.h adds the rest */
 };
 

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "net/admission.h"
 #include "net/client_tls.h"
+#include "net/client_walk.h"
 #include "net/output_limits.h"
 #include "net/tls_server.h"
 #include "net/unproven.h"
@@ -39,6 +40,9 @@
 #define SLICE_US 500
 /* The share of all clients in each part of a turn. Then the database and the timers are served. */
 #define SHARE_US (3 * US_PER_MS)
+/* clients_cron() checks this part of the clients, and a few more. */
+#define CRON_PARTS 10
+#define CRON_LEAST 16
 /* The share of closing sockets. It is small, because connections that end may be an attack. */
 #define REAP_US 200
 /* The most bytes of one write. Otherwise a fast reader could keep the server in the write. */
@@ -64,6 +68,7 @@ static struct {
     struct list ready;
     uint64_t last_id;
     size_t count; /* number of open and closing clients */
+    struct client_walk checks;
     int64_t pause_until;
     bool pause_writes_only;
 } clients;
@@ -82,6 +87,7 @@ void client_init(struct event_base *base, const struct client_hooks *hooks) {
         list_init(&clients.states[i]);
     list_init(&clients.dirty);
     list_init(&clients.ready);
+    client_walk_begin(&clients.checks);
     unproven_init(base, on_unproven_event, on_unproven_ready);
 }
 
@@ -140,6 +146,7 @@ void client_touch(struct client *c) {
 
 static void set_state(struct client *c, enum client_state state) {
     c->state = state;
+    client_walks_leave(c);
     list_remove(&c->in_state);
     list_push_back(&clients.states[state], &c->in_state);
 }
@@ -459,8 +466,8 @@ static bool offer(struct client *c, struct req *r) {
     return false;
 }
 
-/* When memory is short, a client that uses much must first read its output, and wait for its requests. A
- * client without output and requests goes on, because with an incomplete command it would wait forever. */
+/* When memory is short, a client that uses much must first read its output, and wait for its requests. A client
+ * without output and requests is read again, because with an incomplete command it would wait forever. */
 static bool must_wait(const struct client *c) {
     return memory_is_short() && (c->req_count > 0 || client_unwritten(c) > 0) &&
            c->share.total > memory_budget / MODEST_PART / (clients.count + 1);
@@ -847,13 +854,27 @@ static void check_client(struct client *c) {
         drop_idle_buffer(c);
 }
 
+static size_t cron_share(void) {
+    size_t share = clients.count / CRON_PARTS + CRON_LEAST;
+
+    return share < clients.count ? share : clients.count;
+}
+
+/* The walk begins again at its end. There is a client. */
+static struct client *next_to_check(void) {
+    struct client *c = client_walk_next(&clients.checks);
+
+    if (c != NULL)
+        return c;
+    client_walk_begin(&clients.checks);
+    return client_walk_next(&clients.checks);
+}
+
 void clients_cron(void) {
     bool resumed = clients.pause_until != 0 && clock_mono() >= clients.pause_until;
 
-    LIST_EACH_SAFE(node, &clients.states[CLIENT_OPEN])
-        check_client(LIST_ENTRY(node, struct client, in_state));
-    LIST_EACH_SAFE(node, &clients.states[CLIENT_CLOSING])
-        check_client(LIST_ENTRY(node, struct client, in_state));
+    for (size_t left = cron_share(); left > 0 && clients.count > 0; left--)
+        check_client(next_to_check());
     if (resumed)
         client_pause_until(0, false);
 }

@@ -106,7 +106,7 @@ struct client {
 
     uint64_t bytes_in;
     uint64_t bytes_out;      /* written to the socket */
-    struct delivery *unsent; /* jobs in replies that are not written yet; see waiters.h */
+    struct delivery *unsent; /* jobs in replies that are not written yet; see delivery.h */
     size_t unsent_count;
     size_t unsent_cap;
 };

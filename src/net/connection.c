@@ -70,7 +70,7 @@ static bool is_loopback(const char *addr) {
            strncmp(addr, "[::ffff:127.", 12) == 0;
 }
 
-bool connection_is_local(const struct client *c) {
+static bool connection_is_local(const struct client *c) {
     return c->unix_socket || is_loopback(c->addr);
 }
 

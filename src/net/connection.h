@@ -31,8 +31,6 @@ struct node_address {
 struct node_address connection_node_address(const struct client *c, const struct node *n);
 /* True if c wants IDs as bulks. c may be NULL. */
 bool connection_wants_bulk_ids(const struct client *c);
-/* True if c is on this machine. */
-bool connection_is_local(const struct client *c);
 /* True if c may run commands that destroy data (enable-debug-command). */
 bool connection_may_debug(const struct client *c);
 

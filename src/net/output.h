@@ -39,7 +39,7 @@ ssize_t output_send(const struct output *o, int fd, size_t most);
 /* Copies the first pieces, at most room bytes. Returns the number of bytes. After more was appended, it copies the same
  * bytes, and perhaps more. */
 size_t output_copy(const struct output *o, char *to, size_t room);
-/* Removes bytes that were written, no more than there are. */
+/* Removes bytes that were written. They must be in the buffer. */
 void output_consume(struct output *o, size_t bytes);
 void output_free(struct output *o);
 

@@ -274,10 +274,20 @@ static unsigned right_to_subscribe(enum pubsub_kind kind) {
     return (unsigned)rights[kind];
 }
 
-bool pubsub_may_hear(const struct user *u, enum pubsub_kind kind, struct slice channel) {
-    size_t len = sizeof EVENTS_PREFIX - 1;
+/* The length of the prefix of a channel about a queue; 0: it is no such channel. */
+static size_t prefix_of(struct slice channel) {
+    static const struct slice prefixes[] = { SLICE(EVENTS_PREFIX), SLICE(CANCEL_PREFIX) };
 
-    if (u == NULL || u->all || channel.len < len || memcmp(channel.ptr, EVENTS_PREFIX, len) != 0)
+    for (size_t i = 0; i < LENGTH(prefixes); i++)
+        if (channel.len >= prefixes[i].len && memcmp(channel.ptr, prefixes[i].ptr, prefixes[i].len) == 0)
+            return prefixes[i].len;
+    return 0;
+}
+
+bool pubsub_may_hear(const struct user *u, enum pubsub_kind kind, struct slice channel) {
+    size_t len = u == NULL || u->all ? 0 : prefix_of(channel);
+
+    if (len == 0)
         return true;
     return user_may_queue(u, right_to_subscribe(kind), ACL_READ,
                           (struct slice){ channel.ptr + len, channel.len - len });

@@ -25,6 +25,8 @@ enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };
 /* Channels of job events: this prefix, and then the name of the queue. Their messages reach only users who may read the
  * queue. */
 #define EVENTS_PREFIX "__job__:"
+/* The same for the IDs of running jobs that are cancelled. */
+#define CANCEL_PREFIX "__cancel__:"
 
 /* tell_others passes a message of pubsub_publish() to the peers. */
 void pubsub_init(void (*tell_others)(struct slice channel, struct slice message));

@@ -37,6 +37,7 @@ struct req {
     bool done;
     bool failed;        /* its reply is an error */
     bool none_is_empty; /* LPOP of a script: the reply is an empty array if there are no elements */
+    bool stale_is_none; /* a command of a client library: a stale token names no job, and is no error */
     bool silent;        /* CLIENT REPLY OFF or SKIP: no reply is sent */
     int64_t started_us; /* clock_mono() when the handler was called */
     struct exec *exec;  /* its client transaction, or NULL; multi.h */
@@ -119,6 +120,7 @@ void req_db_error(struct req *r, const struct op_error *err);
 /* op.fail of a request that holds nothing else: the same. */
 void req_fail_task(struct task *t, const struct op_error *err);
 /* The reply to a failure that has its own code; NULL if that is DBERR. */
+#define NOT_ACKED "NOTACKED a job of ACKJOB REQUIRED is gone, or its token is stale: nothing was done"
 #define DISK_FULL "DISKFULL the disk of the database is full: nothing was done"
 const char *db_error_reply(const struct op_error *err);
 /* Replies -UNKNOWN, for a transaction that was committed and whose results are lost, and ends r. */

@@ -323,10 +323,6 @@ void resp_map(struct buf *b, size_t pairs, int proto) {
     append_number(b, proto == 3 ? '%' : '*', (int64_t)(proto == 3 ? pairs : 2 * pairs));
 }
 
-void resp_set(struct buf *b, size_t count, int proto) {
-    append_number(b, proto == 3 ? '~' : '*', (int64_t)count);
-}
-
 void resp_push(struct buf *b, size_t count, int proto) {
     append_number(b, proto == 3 ? '>' : '*', (int64_t)count);
 }

@@ -74,8 +74,6 @@ void resp_null_array(struct buf *b, int proto);
 void resp_array(struct buf *b, size_t count);
 /* A map of pairs in RESP3, an array of 2 * pairs in RESP2. */
 void resp_map(struct buf *b, size_t pairs, int proto);
-/* A set in RESP3, an array in RESP2. */
-void resp_set(struct buf *b, size_t count, int proto);
 /* Out of band data in RESP3, an array in RESP2. */
 void resp_push(struct buf *b, size_t count, int proto);
 

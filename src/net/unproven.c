@@ -90,7 +90,7 @@ static bool serve_some(void) {
     for (int i = 0; i < count; i++) {
         struct client *c = events[i].data.ptr;
 
-        /* An event of another client may have closed this one. */
+        /* An event of another client may have closed this client. */
         if (c->state != CLIENT_DEAD)
             unproven.on_event(c, events[i].events);
     }

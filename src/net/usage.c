@@ -140,7 +140,8 @@ static void reply_with_synopsis(struct req *r, const char *fmt, va_list args) {
     reply_error(r, "%s", text);
 }
 
-void usage_reply(struct req *r, const char *fmt, ...) {
+/* Replies the error and the synopsis; the caller ends r. */
+PRINTF_LIKE(2, 3) static void usage_reply(struct req *r, const char *fmt, ...) {
     va_list args;
 
     va_start(args, fmt);

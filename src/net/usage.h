@@ -13,9 +13,7 @@
  * bytes. Do not quote an argument that may be a secret.
  */
 
-/* Replies the error and the synopsis; the caller ends r. */
-void usage_reply(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Does the same, and ends r. */
+/* Replies the error and the synopsis, and ends r. */
 void usage_error(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Replies "unexpected x", with the option that x resembles. Ends r. */
 void usage_unexpected(struct req *r, int at);

@@ -39,7 +39,7 @@ static const char *const state_names[] = {
 #undef X
 };
 
-const char *db_state_name(enum db_state state) {
+static const char *db_state_name(enum db_state state) {
     return state_names[state];
 }
 

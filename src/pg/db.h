@@ -203,6 +203,5 @@ void db_note_cause(const char *text);
 bool db_disk_is_full(void);
 /* The version of Postgres, such as 150018; 0 before the first connection. */
 int db_server_version(void);
-const char *db_state_name(enum db_state state);
 
 #endif

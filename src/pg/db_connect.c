@@ -31,7 +31,7 @@ static void on_notice(void *arg, const PGresult *res) {
 
     if (tells_of_a_cancelled_wait(res))
         conn->wait_cancelled = true;
-
+    pooler_notice(&conn->pooler, res);
     log_verbose(conn_who(conn), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY),
                 text != NULL ? text : "");
 }

@@ -8,6 +8,7 @@
 #include "base/saturate.h"
 
 #define OID_BYTEA 17
+#define OID_JSONB 3802
 #define OID_INT8 20
 #define OID_INT4 23
 /* Dimensions, null flag, element type, length, lower bound. */
@@ -136,6 +137,19 @@ void params_bytea_or_null(struct params *p, int col, struct slice value) {
     value.ptr == NULL ? params_null(p, col, PARAM_BYTEA) : params_bytea(p, col, value);
 }
 
+/* The binary format is a version and the text. */
+void params_jsonb_or_null(struct params *p, int col, struct slice value) {
+    char *at;
+
+    if (value.ptr == NULL) {
+        params_null(p, col, OID_JSONB);
+        return;
+    }
+    at = params_element(p, col, OID_JSONB, value.len + 1);
+    *at = 1;
+    memcpy(at + 1, value.ptr, value.len);
+}
+
 static void set_scalar(struct params *p, int col, const void *bytes, size_t len) {
     struct param *c = use_column(p, col);
 
@@ -175,8 +189,30 @@ void params_set_text(struct params *p, int col, const char *value) {
     set_scalar(p, col, value, strlen(value));
 }
 
+void params_set_bytea(struct params *p, int col, struct slice value) {
+    set_scalar(p, col, value.ptr, value.len);
+}
+
 void params_set_null(struct params *p, int col) {
     use_column(p, col)->null = true;
+}
+
+void params_set_bytea_or_null(struct params *p, int col, struct slice value) {
+    if (value.ptr == NULL)
+        params_set_null(p, col);
+    else
+        set_scalar(p, col, value.ptr, value.len);
+}
+
+void params_set_jsonb_or_null(struct params *p, int col, struct slice value) {
+    const char version = 1;
+
+    if (value.ptr == NULL) {
+        params_set_null(p, col);
+        return;
+    }
+    set_scalar(p, col, &version, 1);
+    buf_append(&use_column(p, col)->bytes, value.ptr, value.len);
 }
 
 void params_ensure_int4_array(struct params *p, int col) {
@@ -252,6 +288,12 @@ int64_t row_time_or(const PGresult *res, int row, int col, int64_t other) {
 
 struct slice row_bytes_or_null(const PGresult *res, int row, int col) {
     return row_null(res, row, col) ? (struct slice){ NULL, 0 } : row_bytes(res, row, col);
+}
+
+struct slice row_jsonb_or_null(const PGresult *res, int row, int col) {
+    struct slice bytes = row_bytes_or_null(res, row, col);
+
+    return bytes.len == 0 ? (struct slice){ NULL, 0 } : (struct slice){ bytes.ptr + 1, bytes.len - 1 };
 }
 
 struct job_key row_key(int32_t queue_id, const PGresult *res, int row, int col) {

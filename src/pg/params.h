@@ -19,6 +19,9 @@
 #define PARAMS_MAX 24
 #define TIME_NEVER INT64_MAX
 #define TIME_BEGINNING INT64_MIN
+/* In place of the time since which a job was queued: it was delayed, or it waited for its turn (left_since.sql). */
+#define TIME_DELAYED INT64_C(9089348860800000000)
+#define TIME_WAITING INT64_C(9089380483200000000)
 
 struct param {
     struct buf bytes;
@@ -54,6 +57,8 @@ void params_int2_or_null(struct params *p, int col, int16_t value);
 void params_int4_or_null(struct params *p, int col, int32_t value);
 void params_time_or_null(struct params *p, int col, int64_t us);
 void params_bytea_or_null(struct params *p, int col, struct slice value);
+/* The same for jsonb. value: its text. */
+void params_jsonb_or_null(struct params *p, int col, struct slice value);
 #define PARAM_INT2 21
 #define PARAM_BYTEA 17
 #define PARAM_INT8 20
@@ -67,7 +72,11 @@ void params_set_int8(struct params *p, int col, int64_t value);
 void params_set_bool(struct params *p, int col, bool value);
 void params_set_time(struct params *p, int col, int64_t us);
 void params_set_text(struct params *p, int col, const char *value);
+void params_set_bytea(struct params *p, int col, struct slice value);
 void params_set_null(struct params *p, int col);
+/* The same, or null for ptr NULL. */
+void params_set_bytea_or_null(struct params *p, int col, struct slice value);
+void params_set_jsonb_or_null(struct params *p, int col, struct slice value);
 /* An empty array of int4, for a column to which no element was appended. */
 void params_ensure_int4_array(struct params *p, int col);
 
@@ -92,6 +101,8 @@ int32_t row_int4_or(const PGresult *res, int row, int col, int32_t other);
 int64_t row_time_or(const PGresult *res, int row, int col, int64_t other);
 /* .ptr is NULL if the column is null. */
 struct slice row_bytes_or_null(const PGresult *res, int row, int col);
+/* The text of a jsonb. */
+struct slice row_jsonb_or_null(const PGresult *res, int row, int col);
 
 /* The key in columns rank and id, of which col is the first. */
 struct job_key row_key(int32_t queue_id, const PGresult *res, int row, int col);

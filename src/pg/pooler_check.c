@@ -10,9 +10,15 @@
 enum { STEP_BEGIN, STEP_GREETED, STEP_TOLD, STEP_WAITING };
 
 #define FOREVER "0"
-#define A_MOMENT "100ms"
 /* Most waits for the session's end. The end may be late, or other clients may use the session in between. */
 #define PATIENCE 5
+/* Most immediate new connections after ends that prove nothing. */
+#define MOST_LOSSES 5
+
+/* A longer time separates the answer and the end although the pooler stalls. It is shorter than POOLER_WAIT_US. */
+static const char *pooler_check_moment(const struct pooler *p) {
+    return p->losses == 0 ? "100ms" : "800ms";
+}
 
 static enum pooler_status pooler_check_ask(struct pooler *p, const char *patience, int step) {
     p->values[0] = patience;
@@ -23,6 +29,7 @@ static enum pooler_status pooler_check_ask(struct pooler *p, const char *patienc
 static enum pooler_status fine(struct pooler *p) {
     p->step = STEP_BEGIN;
     p->tried = false;
+    p->losses = 0;
     return POOLER_FINE;
 }
 
@@ -40,13 +47,13 @@ static enum pooler_status pooler_check_meet(struct pooler *p, int greeted, const
     if (p->session == greeted || p->tried)
         return fine(p);
     p->asked = 0;
-    return pooler_check_ask(p, A_MOMENT, STEP_TOLD);
+    return pooler_check_ask(p, pooler_check_moment(p), STEP_TOLD);
 }
 
 /* Does another session answer, or the same session after another client has changed its settings? */
 static bool pooler_check_is_strange(const struct pooler *p, const PGresult *last) {
     return atoi(PQgetvalue(last, 0, 0)) != p->session ||
-           strcmp(PQgetvalue(last, 0, 1), p->asked == 0 ? FOREVER : A_MOMENT) != 0;
+           strcmp(PQgetvalue(last, 0, 1), p->asked == 0 ? FOREVER : pooler_check_moment(p)) != 0;
 }
 
 static enum pooler_status judge(struct pooler *p, const PGresult *last) {
@@ -65,7 +72,7 @@ enum pooler_status pooler_next(struct pooler *p, int greeted, const PGresult *la
     case STEP_TOLD:
         return judge(p, last);
     default:
-        return pooler_check_ask(p, A_MOMENT, STEP_TOLD);
+        return pooler_check_ask(p, pooler_check_moment(p), STEP_TOLD);
     }
 }
 
@@ -73,10 +80,21 @@ bool pooler_waits(const struct pooler *p) {
     return p->step == STEP_WAITING;
 }
 
+/* SQLSTATE 57P05 is idle_session_timeout. */
+void pooler_notice(struct pooler *p, const PGresult *notice) {
+    const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+
+    if (p->step == STEP_TOLD && state != NULL && strcmp(state, "57P05") == 0)
+        p->hasty = true;
+}
+
 bool pooler_lost(struct pooler *p) {
-    p->tried = p->step == STEP_WAITING;
+    bool tested = p->step != STEP_BEGIN;
+
+    p->tried = p->step == STEP_WAITING && !p->hasty;
+    p->hasty = false;
     p->step = STEP_BEGIN;
-    return p->tried;
+    return p->tried || (tested && p->losses++ < MOST_LOSSES);
 }
 
 bool pooler_lent_used(const PGresult *res) {

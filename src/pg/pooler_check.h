@@ -18,6 +18,11 @@
  * session belonged to it, and the server connects again. If the connection stays open, the pooler shares its sessions,
  * and is refused. The check harms no other client: a pooler replaces an idle session that ends.
  *
+ * A pooler that stalls may read the last answer and the end of the session together, before it takes the session from
+ * the connection. It then closes the connection in each mode. The connection receives the end together with the
+ * answer. Such an end proves nothing, and the owner repeats the check with a new connection. The owner also repeats the
+ * check if the pooler assigns a session that the check of another connection ends at this moment.
+ *
  * Does no I/O: the owner of the connection sends the statements that pooler_next() asks for.
  */
 enum pooler_status {
@@ -34,9 +39,11 @@ struct pooler {
     char error[320];
     /* Private. */
     int step;
-    int session;    /* process ID of the session that answered first */
-    unsigned asked; /* how often the session was told to end when idle */
-    bool tried;     /* the connection before this one ended with its session */
+    int session;     /* process ID of the session that answered first */
+    unsigned asked;  /* how often the session was told to end when idle */
+    unsigned losses; /* connections that ended during the check and proved nothing */
+    bool tried;      /* the connection before this one ended with its session */
+    bool hasty;      /* the end of the session arrived together with the last answer */
 };
 
 /* greeted: PQbackendPID() of the connection. last: the result of the last statement, which must not be an error; NULL
@@ -52,8 +59,11 @@ bool pooler_lent_used(const PGresult *res);
     "the pooler before the database lends sessions as others have left them: " \
     "server_reset_query has to be DISCARD ALL (PgBouncer)"
 
-/* Call it when the connection has ended. True if the end proves that the session belonged to it; connect again at
- * once. */
+/* Call it with each notice of the connection. libpq reports the end of an idle session as a notice. */
+void pooler_notice(struct pooler *p, const PGresult *notice);
+
+/* Call it when the connection has ended. True if the check may have ended it: connect again at once. The next
+ * pooler_next() accepts the session only if this end proves that the session belonged to the connection. */
 bool pooler_lost(struct pooler *p) MUST_CHECK;
 
 #endif

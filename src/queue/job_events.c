@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "net/pubsub.h"
-#include "queue/waiters.h"
+#include "queue/delivery.h"
 
 static const char *const names[] = {
 #define X(id, name) name,
@@ -11,16 +11,42 @@ static const char *const names[] = {
 #undef X
 };
 
-void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
-    struct buf channel = { 0 }, message = { 0 };
+static void event_send(const char *prefix, const struct queue *q, struct slice message) {
+    struct buf channel = { 0 };
 
-    buf_append_str(&channel, EVENTS_PREFIX);
+    buf_append_str(&channel, prefix);
     buf_append(&channel, q->name.ptr, q->name.len);
-    buf_printf(&message, "%s %.*s", names[event], (int)id.len, id.ptr);
-    (void)pubsub_publish((struct slice){ buf_ptr(&channel), buf_len(&channel) },
-                         (struct slice){ buf_ptr(&message), buf_len(&message) });
+    (void)pubsub_publish((struct slice){ buf_ptr(&channel), buf_len(&channel) }, message);
     buf_free(&channel);
+}
+
+void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
+    struct buf message = { 0 };
+
+    buf_printf(&message, "%s %.*s", names[event], (int)id.len, id.ptr);
+    event_send(EVENTS_PREFIX, q, (struct slice){ buf_ptr(&message), buf_len(&message) });
     buf_free(&message);
+}
+
+void event_of_progress(const struct queue *q, struct slice id, int64_t percent, struct slice text) {
+    struct buf message = { 0 };
+
+    buf_printf(&message, "progress %.*s %lld", (int)id.len, id.ptr, (long long)percent);
+    if (text.len > 0) {
+        buf_append(&message, " ", 1);
+        buf_append(&message, text.ptr, text.len);
+    }
+    event_send(EVENTS_PREFIX, q, (struct slice){ buf_ptr(&message), buf_len(&message) });
+    buf_free(&message);
+}
+
+void event_of_cancel(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry) {
+    char id[JOBID_LEN];
+
+    if (q == NULL || q->name.len > EVENTS_NAME_MAX)
+        return;
+    job_format_id(id, key, expires_at, retry);
+    event_send(CANCEL_PREFIX, q, (struct slice){ id, sizeof id });
 }
 
 void event_of_job(const struct queue *q, enum job_event event, struct job_key key, int64_t expires_at,

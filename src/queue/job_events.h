@@ -18,7 +18,8 @@
     X(EVENT_ACKED, "acked")         \
     X(EVENT_NACKED, "nacked")       \
     X(EVENT_DEAD, "dead")           \
-    X(EVENT_EXPIRED, "expired")
+    X(EVENT_EXPIRED, "expired")     \
+    X(EVENT_CANCELLED, "cancelled")
 
 enum job_event {
 #define X(id, name) id,
@@ -41,6 +42,11 @@ void event_of_job(const struct queue *q, enum job_event event, struct job_key ke
 /* Sends the events of a job that a list command has taken: delivered and acknowledged. Checks
  * events_wanted(q). */
 void events_of_taken(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry);
+/* Sends "progress <id> <percent> <text>". Call it only if events_wanted(q). */
+void event_of_progress(const struct queue *q, struct slice id, int64_t percent, struct slice text);
+/* Tells the worker of a running job that it is cancelled: sends the ID on the channel CANCEL_PREFIX<queue>, whatever
+ * QCONFIG events says. q may be NULL. */
+void event_of_cancel(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry);
 /* Like event_of_job(), with the ID as a client gave it. */
 void event_of_id(const struct queue *q, enum job_event event, struct slice id);
 

@@ -55,6 +55,7 @@ static void lease_append(struct lease *l) {
 
 static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until_us, uint16_t owner) {
     struct lease *l = lease_find(key.id);
+    int64_t own = owner == 0;
 
     if (until_us == INT64_MAX) {
         lease_remove(key.id);
@@ -63,8 +64,10 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
     if (l == NULL) {
         l = pool_take_zeroed(sizeof *l);
         l->key = key;
-        l->counted = queue_count_leases(key.queue_id, 1);
+        l->counted = queue_count_leases(key.queue_id, 1, own);
         lease_append(l);
+    } else if (l->counted && (l->owner == 0) != own) {
+        (void)queue_count_leases(key.queue_id, 0, own ? 1 : -1);
     }
     /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
     if (l->row_until_us != row_until_us)
@@ -123,7 +126,7 @@ static void lease_drop(struct lease *l) {
     heap_remove(&ends, &l->end);
     HASH_DEL(leases, l);
     if (l->counted)
-        (void)queue_count_leases(l->key.queue_id, -1);
+        (void)queue_count_leases(l->key.queue_id, -1, -(l->owner == 0));
     pool_give(l, sizeof *l);
 }
 

@@ -336,6 +336,10 @@ void glob_served(struct glob *g, const struct queue *q) {
     g->cursor = q->slot + 1;
 }
 
+bool glob_has(const struct glob *g, const struct queue *q) {
+    return q->slot < g->words * BITS && (g->queues[q->slot / BITS] >> q->slot % BITS & 1) != 0;
+}
+
 /* ---- waiters ---- */
 
 void pattern_set_waiting(struct glob *g, bool waiting) {

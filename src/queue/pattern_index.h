@@ -42,7 +42,8 @@ struct glob {
     struct list waiters; /* struct wait of its waiters, in order of arrival */
     int64_t waiter_count;
     uint64_t joined_by;
-    uint64_t served; /* as in struct queue */
+    uint64_t served;  /* as in struct queue */
+    uint64_t weighed; /* as in struct queue */
 };
 
 void globs_init(void);
@@ -83,6 +84,9 @@ void globs_note(struct queue *q);
 struct queue *pattern_find(const struct glob *g, bool (*accept)(struct queue *q));
 /* Called after a job of q was given to a request of g. The rotation goes on after q. */
 void glob_served(struct glob *g, const struct queue *q);
+
+/* Does the queue match the pattern? */
+bool glob_has(const struct glob *g, const struct queue *q);
 
 /* Sets whether the pattern has waiters. */
 void pattern_set_waiting(struct glob *g, bool waiting);

@@ -36,6 +36,8 @@ static struct {
     int64_t total;
     int64_t len;
     int64_t dead;
+    int64_t delayed;
+    int64_t waiting;
     size_t keys;
     size_t shown;
 } queues;
@@ -226,6 +228,13 @@ static void set_dead(struct queue *q, int64_t dead) {
     q->counters.dead = dead;
 }
 
+static void set_states(struct queue *q, int64_t delayed, int64_t waiting) {
+    queues.delayed += delayed - q->counters.delayed;
+    queues.waiting += waiting - q->counters.waiting;
+    q->counters.delayed = delayed;
+    q->counters.waiting = waiting;
+}
+
 static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead) {
     set_len(q, len);
     set_total(q, total);
@@ -233,9 +242,11 @@ static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead
 }
 
 void queue_drop(struct queue *q) {
+    settings_clear(q); /* it signals the queue */
     queue_set_id(q, 0);
     queue_set_pause(q, 0);
     set_counts(q, 0, 0, 0);
+    set_states(q, 0, 0);
     set_shown(q, false);
     remove_rowless(q);
     PARTS_DELETE(by_name, queues.by_name, q);
@@ -249,7 +260,6 @@ void queue_drop(struct queue *q) {
     OBSERVE(dropped, q);
     limits_drop(q);
     queue_history_drop(q);
-    settings_clear(q);
     free(q->counters.peers);
     position_free(&q->scan);
     free((char *)q->name.ptr);
@@ -271,6 +281,7 @@ void queue_clear(void) {
         settings_clear(q);
         set_shown(q, !list_empty(&q->waiting.list));
         set_counts(q, 0, 0, 0);
+        set_states(q, 0, 0);
         note_counted(q);
         q->counters.jobs_in = q->counters.jobs_out = 0;
         q->counters.saved_in = q->counters.own.jobs_in;
@@ -304,6 +315,20 @@ int64_t queue_jobs_queued(void) {
 
 int64_t queue_jobs_dead(void) {
     return queues.dead > 0 ? queues.dead : 0;
+}
+
+int64_t queue_jobs_delayed(void) {
+    return queues.delayed > 0 ? queues.delayed : 0;
+}
+
+int64_t queue_jobs_waiting(void) {
+    return queues.waiting > 0 ? queues.waiting : 0;
+}
+
+int64_t queue_jobs_active(void) {
+    int64_t rest = queues.total - queues.len - queues.delayed - queues.waiting;
+
+    return rest > 0 ? rest : 0;
 }
 
 size_t queue_shown(void) {
@@ -340,7 +365,7 @@ int64_t queue_result_rows(const struct queue *q) {
 /* The rows that a claim requests at least while the counters are suspect. */
 #define DOUBTFUL_BUDGET 16
 
-int64_t queue_budget(const struct queue *q) {
+static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t walk;
 
@@ -355,6 +380,16 @@ int64_t queue_budget(const struct queue *q) {
     if (walk < 1)
         walk = q->claims.rows == 0 ? 1 : 0;
     return returned + walk;
+}
+
+int64_t queue_budget(const struct queue *q) {
+    int64_t budget = jobs_budget(q);
+    int64_t room;
+
+    if (__builtin_expect(q->limits.server_most == 0, 1))
+        return budget;
+    room = limits_server_room(q);
+    return budget < room ? budget : room;
 }
 
 bool queue_is_awaited(struct queue *q) {
@@ -468,18 +503,28 @@ void queue_set_pause(struct queue *q, unsigned pause) {
     q->pause = pause;
 }
 
+const char *queue_pause_name(unsigned pause) {
+    static const char *const names[] = { "none", "in", "out", "all" };
+
+    return names[pause & (PAUSE_IN | PAUSE_OUT)];
+}
+
 struct list *queue_paused_in(void) {
     return &queues.paused_in;
 }
 
 /* ---- counters ---- */
 
-bool queue_count_leases(int32_t id, int64_t change) {
+bool queue_count_leases(int32_t id, int64_t change, int64_t own_change) {
     struct queue *q = queue_find_id(id);
 
-    if (q != NULL)
-        q->leases += change;
-    return q != NULL;
+    if (q == NULL)
+        return false;
+    q->leases += change;
+    q->own_leases += own_change;
+    if (own_change < 0 && q->limits.server_most > 0)
+        queue_signal(q);
+    return true;
 }
 
 static void queue_changed(struct queue *q) {
@@ -511,6 +556,30 @@ void queue_count_dead(struct queue *q, int64_t change) {
     own_changed(q);
 }
 
+void queue_count_delayed(struct queue *q, int64_t change) {
+    set_states(q, q->counters.delayed + change, q->counters.waiting);
+    q->counters.own.delayed += change;
+    q->counters.has_states = true;
+    own_changed(q);
+}
+
+void queue_count_waiting(struct queue *q, int64_t change) {
+    set_states(q, q->counters.delayed, q->counters.waiting + change);
+    q->counters.own.waiting += change;
+    q->counters.has_states = true;
+    own_changed(q);
+}
+
+bool queue_count_state(struct queue *q, int64_t since, int64_t change) {
+    if (since == TIME_DELAYED)
+        queue_count_delayed(q, change);
+    else if (since == TIME_WAITING)
+        queue_count_waiting(q, change);
+    else
+        return false;
+    return true;
+}
+
 /* If this server has another lease of the job, a peer has changed the row since. If that lease has ended,
  * the peer took the job for queued and counted by this server. So this server counts it now. */
 bool queue_end_lease(struct job_key key, int64_t row_until) {
@@ -525,20 +594,21 @@ bool queue_end_lease(struct job_key key, int64_t row_until) {
     return same;
 }
 
-/* A job is queued if its ready_at has passed. Otherwise, without a lease here, it is delayed, or a peer
- * watches its lease. */
+/* A job is queued if its ready_at has passed. Otherwise, without a lease here and in no other state, a peer watches its
+ * lease. */
 void queue_count_gone(struct job_key key, int64_t queued_since) {
     struct queue *q = queue_find_id(key.queue_id);
     bool exhausted = queued_since == TIME_BEGINNING;
     bool leased = exhausted ? lease_remove(key.id) : queue_end_lease(key, queued_since);
 
-    if (!leased && queued_since > clock_db() && queued_since != TIME_NEVER)
+    if (!leased && queued_since > clock_db() && queued_since < TIME_DELAYED)
         OBSERVE(lease_ended, key, queued_since, true);
     if (q == NULL) {
         OBSERVE(uncounted, key.queue_id);
         return;
     }
     queue_count_total(q, -1);
+    (void)queue_count_state(q, queued_since, -1);
     if (!leased && !exhausted && queued_since <= clock_db())
         queue_count_len(q, -1);
     limits_room(q);
@@ -577,10 +647,14 @@ void queue_note_wait(struct queue *q, int64_t due_us) {
     int64_t wait_us = clock_db() - due_us;
 
     histogram_add(&stats_waits, wait_us);
-    if (q->waits != NULL)
+    quantiles_add(&stats_recent_waits, clock_mono(), wait_us);
+    if (q->waits == NULL)
+        queue_history_want(q);
+    if (q->waits != NULL) {
         histogram_add(q->waits, wait_us);
-    if (due_us > q->counters.oldest_due_us)
-        q->counters.oldest_due_us = due_us;
+        quantiles_add(q->recent_waits, clock_mono(), wait_us);
+    }
+    queue_heard_due(q, due_us);
 }
 
 void queue_set_oldest(struct queue *q, int64_t due_us) {
@@ -609,17 +683,20 @@ struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {
 
 /* ---- counter shares ---- */
 
-static struct queue_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
+static struct peer_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
     for (size_t i = 0; i < q->counters.peer_count; i++)
         if (q->counters.peers[i].node == node)
-            return &q->counters.peers[i].share;
+            return &q->counters.peers[i];
     q->counters.peers = xrealloc(q->counters.peers, (q->counters.peer_count + 1) * sizeof *q->counters.peers);
-    q->counters.peers[q->counters.peer_count] = (struct peer_share){ node, first };
-    return &q->counters.peers[q->counters.peer_count++].share;
+    q->counters.peers[q->counters.peer_count] = (struct peer_share){ .node = node, .share = first };
+    return &q->counters.peers[q->counters.peer_count++];
 }
 
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
-    struct queue_share *known = share_of(q, node, base ? share : (struct queue_share){ 0 });
+    struct queue_share *known = &share_of(q, node, base ? share : (struct queue_share){ 0 })->share;
+
+    share.delayed = known->delayed;
+    share.waiting = known->waiting;
 
     q->counters.suspect |= base;
     set_counts(q, q->counters.len + share.len - known->len, q->counters.total + share.total - known->total,
@@ -632,6 +709,27 @@ void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share,
         q->counters.used_us = clock_mono();
     *known = share;
     queue_changed(q);
+}
+
+void queue_heard_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base) {
+    struct peer_share *peer = share_of(q, node, (struct queue_share){ 0 });
+
+    q->counters.suspect |= base;
+    if (base && !peer->has_states) {
+        peer->share.delayed = delayed;
+        peer->share.waiting = waiting;
+    }
+    peer->has_states = true;
+    set_states(q, q->counters.delayed + delayed - peer->share.delayed,
+               q->counters.waiting + waiting - peer->share.waiting);
+    peer->share.delayed = delayed;
+    peer->share.waiting = waiting;
+    queue_changed(q);
+}
+
+void queue_heard_due(struct queue *q, int64_t due_us) {
+    if (due_us > q->counters.oldest_due_us)
+        q->counters.oldest_due_us = due_us;
 }
 
 void queue_forget_share(struct queue *q, uint16_t node) {
@@ -668,6 +766,7 @@ void queue_set_audited(struct queue *q, const struct queue_share *counted) {
 
     queue_set_counts(q, counted->len, counted->total);
     queue_set_dead(q, counted->dead);
+    queue_set_states(q, counted->delayed, counted->waiting);
     queue_set_traffic(q, counted->jobs_in + c->own.jobs_in - c->saved_in,
                       counted->jobs_out + c->own.jobs_out - c->saved_out);
     if (c->jobs_in != jobs_in || c->jobs_out != jobs_out)
@@ -680,6 +779,10 @@ void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
     queue_changed(q);
     q->counters.counted = q->counters.changes;
     note_counted(q);
+}
+
+void queue_set_states(struct queue *q, int64_t delayed, int64_t waiting) {
+    set_states(q, delayed, waiting);
 }
 
 void queue_set_dead(struct queue *q, int64_t dead) {

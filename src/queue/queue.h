@@ -17,6 +17,7 @@
 enum queue_pause { PAUSE_IN = 1, PAUSE_OUT = 2 };
 
 struct histogram;
+struct quantiles;
 struct history;
 struct take;
 struct trimming;
@@ -33,10 +34,13 @@ struct queue_share {
     int64_t jobs_in;
     int64_t jobs_out;
     int64_t dead;
+    int64_t delayed;
+    int64_t waiting;
 };
 
 struct peer_share {
     uint16_t node;
+    bool has_states; /* delayed and waiting are known; they come in another item than the rest */
     struct queue_share share;
 };
 
@@ -52,6 +56,8 @@ struct queue_counters {
     int64_t len;          /* queued jobs, which could be delivered now (QLEN) */
     int64_t total;        /* jobs in any state, without dead letters */
     int64_t dead;         /* dead letters */
+    int64_t delayed;      /* jobs that are queued after their delay */
+    int64_t waiting;      /* jobs that wait for other jobs: the jobs before them in their groups */
     int64_t jobs_in;      /* how often a job entered the queue, since the object was made or as loaded */
     int64_t jobs_out;     /* the same for deliveries */
     int64_t saved_in;     /* the part of own.jobs_in that was saved in the database */
@@ -62,6 +68,7 @@ struct queue_counters {
     uint64_t own_acked;   /* acknowledgements by this server */
     /* clock_db() when the oldest queued job became due, an estimate: queue_oldest_us() */
     int64_t oldest_due_us;
+    bool has_states;          /* this server has changed `delayed` or `waiting` */
     struct queue_share own;   /* the counter share of this server */
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
@@ -82,7 +89,9 @@ enum limit_state {
 /* Limits of a queue; queue_limits.h.
  * Written by queue_limits.c. */
 struct queue_limits {
-    bool limited; /* the queue has max-active or rate, over all groups */
+    bool limited;        /* the queue has max-active or rate, over all groups */
+    bool is_held_back;   /* it has these, or server_most: claims decide which jobs start */
+    int64_t server_most; /* the most jobs that this server may have delivered and that run; 0: no limit */
     enum limit_state state;
     uint64_t rooms;       /* how often a concurrency slot may have become free */
     struct timer look;    /* the next claim without a notification */
@@ -135,6 +144,7 @@ struct queue_claims {
     int64_t rows;      /* rows that they requested */
     int64_t last_rows; /* the part requested from the last end; such takes remove no redelivery keys */
     int64_t planned;   /* rows of takes in the transaction that is being planned */
+    int64_t kept;      /* jobs that were taken for requests whose other takes have not ended */
     struct take *latest[TAKE_KINDS]; /* the last take of the kind; NULL: its statement is built */
     struct take *landing;            /* take by redelivery keys whose rows are being read */
 };
@@ -158,6 +168,7 @@ struct queue {
     int64_t users;      /* number of requests that point to this object; it is not freed before that is 0 */
     int64_t created_us; /* clock_db() */
     uint64_t served;    /* when the queue was last served among several queues */
+    uint64_t weighed;   /* its position among queues with weights; turns.c */
     int64_t named_us;   /* clock_mono() when a command last named it; unused queues are forgotten */
     bool hidden;        /* QUEUE_HIDDEN */
     bool shown;         /* clients see it, queue_show(); false while it has had delayed jobs only */
@@ -168,8 +179,10 @@ struct queue {
     struct list in_ready;            /* in the list of queues whose waiters the next transaction may serve */
     struct queue_settings *settings; /* NULL: nothing was set; settings.h */
     struct history *history;         /* NULL: none; queue_history.h */
-    struct histogram *waits;         /* NULL: none; the wait of its jobs until their first delivery */
+    struct histogram *waits;         /* NULL: none; the waits of its jobs until their first delivery */
+    struct quantiles *recent_waits;  /* NULL: none; the last of them */
     int64_t leases;                  /* leases of its jobs that this server watches */
+    int64_t own_leases;              /* the part of them that this server gave */
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */
     struct queue_counters counters;
     struct scan_position scan;
@@ -220,10 +233,13 @@ uint32_t queue_slots(void);
 #define QUEUE_EACH(q)                                        \
     for (uint32_t slot_ = 0; slot_ < queue_slots(); slot_++) \
         for (struct queue *q = queue_at(slot_); q != NULL; q = NULL)
-/* Jobs of all queues: in any state, queued ones, and dead letters. */
+/* Jobs of all queues: in any state but dead, queued ones, dead letters, and those in other states. */
 int64_t queue_jobs_total(void);
 int64_t queue_jobs_queued(void);
 int64_t queue_jobs_dead(void);
+int64_t queue_jobs_delayed(void);
+int64_t queue_jobs_waiting(void);
+int64_t queue_jobs_active(void);
 /* The number of queues with queued jobs, without QUEUE_HIDDEN. */
 size_t queue_keys(void);
 
@@ -235,28 +251,40 @@ int64_t queue_budget(const struct queue *q);
 static inline int64_t queue_len(const struct queue *q) {
     return q->counters.len > 0 ? q->counters.len : 0;
 }
-/* Jobs that clients have and whose leases run, without those of peers. */
-static inline int64_t queue_active(const struct queue *q) {
-    return q->leases;
-}
-/* Jobs that are neither queued nor active: they are delayed, wait for their turn in a group, or were delivered without a
- * retry. With several servers, jobs that clients of peers have count, too. */
+/* The same for the other states. */
 static inline int64_t queue_delayed(const struct queue *q) {
-    int64_t rest = q->counters.total - q->counters.len - queue_active(q);
+    return q->counters.delayed > 0 ? q->counters.delayed : 0;
+}
+static inline int64_t queue_waiting(const struct queue *q) {
+    return q->counters.waiting > 0 ? q->counters.waiting : 0;
+}
+/* Jobs that clients of all servers have: delivered, and neither queued again nor ended. */
+static inline int64_t queue_active(const struct queue *q) {
+    const struct queue_counters *c = &q->counters;
+    int64_t rest = c->total - c->len - c->delayed - c->waiting;
 
     return rest > 0 ? rest : 0;
 }
-/* A lease of the queue's jobs began (1) or ended (-1). False if this server does not know the queue. */
-bool queue_count_leases(int32_t id, int64_t change);
+/* The part of them that this server has delivered and whose leases run. */
+static inline int64_t queue_leased(const struct queue *q) {
+    return q->leases;
+}
+/* A lease of the queue's jobs began (1) or ended (-1). own_change: the same for a lease that this server gave. False if
+ * this server does not know the queue. */
+bool queue_count_leases(int32_t id, int64_t change, int64_t own_change);
 /* Counts changes of this server. */
 void queue_count_len(struct queue *q, int64_t change);
 void queue_count_total(struct queue *q, int64_t change);
 void queue_count_dead(struct queue *q, int64_t change);
+void queue_count_delayed(struct queue *q, int64_t change);
+void queue_count_waiting(struct queue *q, int64_t change);
+/* Counts jobs that entered or left the state of `since`. False if that is neither TIME_DELAYED nor TIME_WAITING. */
+bool queue_count_state(struct queue *q, int64_t since, int64_t change);
 /* Removes the lease of a job whose row a statement of this server has changed. row_until: ready_at before
  * that. False if this server did not hold that lease. */
 bool queue_end_lease(struct job_key key, int64_t row_until);
 /* Counts a deleted job. queued_since: its ready_at, from which on it was queued, unless this server held its
- * lease. TIME_BEGINNING: the job was exhausted and not queued. */
+ * lease. TIME_BEGINNING: the job was exhausted and not queued. TIME_DELAYED, TIME_WAITING: it was in that state. */
 void queue_count_gone(struct job_key key, int64_t queued_since);
 
 /* Counts a job that was committed as ready at key. It becomes a redelivery key only if it is not after the
@@ -308,12 +336,18 @@ void queue_set_pause(struct queue *q, unsigned pause);
 static inline bool queue_is_shut(const struct queue *q) {
     return (q->pause & PAUSE_OUT) != 0 || q->pausing > 0;
 }
+/* A word for q->pause: none, in, out or all. */
+const char *queue_pause_name(unsigned pause);
 /* The queues that are paused in: struct queue, linked by in_paused. */
 struct list *queue_paused_in(void);
 
 /* Takes the counter share that node has notified. base: the counters may include it, or its changes,
  * already. Then they become suspect, and a first share of that node is not added. */
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base);
+/* The same for the part of the share that has its delayed and waiting jobs. */
+void queue_heard_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base);
+/* A peer delivered a job that became due at due_us: no older job is queued. */
+void queue_heard_due(struct queue *q, int64_t due_us);
 /* Forgets the counter share of node. The next one counts as the first. */
 void queue_forget_share(struct queue *q, uint16_t node);
 /* The same for all queues, when the node has restarted: its shares begin at zero. */
@@ -321,9 +355,11 @@ void queue_forget_shares(uint16_t node);
 /* Makes the counters suspect: of one queue, or of all. */
 void queue_suspect(struct queue *q);
 void queue_suspect_all(void);
-/* Sets the counters as they were loaded: the numbers of jobs, of dead letters, and of jobs in and out. */
+/* Sets the counters as they were loaded: the numbers of jobs, of dead letters, of jobs in other states, and of jobs in
+ * and out. */
 void queue_set_counts(struct queue *q, int64_t len, int64_t total);
 void queue_set_dead(struct queue *q, int64_t dead);
+void queue_set_states(struct queue *q, int64_t delayed, int64_t waiting);
 void queue_set_traffic(struct queue *q, int64_t jobs_in, int64_t jobs_out);
 /* Sets all counters to the result of a counter audit, of which jobs_in and jobs_out are those saved in the database.
  * The counters are no longer suspect. If jobs_in or jobs_out has changed, another audit is due. */
@@ -339,8 +375,8 @@ void queue_note_wait(struct queue *q, int64_t due_us);
 /* The oldest queued job became due at due_us. Called after the queue was loaded. */
 void queue_set_oldest(struct queue *q, int64_t due_us);
 /* How long the oldest queued job has been due, in microseconds; 0: no job is queued. It is known from the last job
- * that this server delivered. So it is too large at a server that delivers no jobs of the queue, and too small if jobs
- * of a lower priority wait. */
+ * that a server delivered, because jobs are delivered in their order. So it is too small if jobs of a lower priority
+ * wait. */
 int64_t queue_oldest_us(const struct queue *q);
 /* Counts an acknowledgement by this server. */
 void queue_count_acked(struct queue *q);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/quantiles.h"
 #include "base/stats.h"
 #include "base/timer.h"
 #include "config/config.h"
@@ -54,7 +55,7 @@ static struct history_figures server_figures(void) {
 static struct history_figures queue_figures(const struct queue *q) {
     return (struct history_figures){ {
         [HISTORY_LEN] = (uint64_t)queue_len(q),
-        [HISTORY_ACTIVE] = (uint64_t)queue_active(q),
+        [HISTORY_ACTIVE] = (uint64_t)queue_leased(q),
         [HISTORY_ADDED] = (uint64_t)q->counters.own.jobs_in,
         [HISTORY_DELIVERED] = (uint64_t)q->counters.own.jobs_out,
         [HISTORY_ACKNOWLEDGED] = q->counters.own_acked,
@@ -71,7 +72,7 @@ static struct history_figures first_figures(const struct queue *q) {
 /* ---- queues ---- */
 
 size_t queue_history_bytes(void) {
-    return history_bytes(queue_history_shapes) + sizeof(struct histogram);
+    return history_bytes(queue_history_shapes) + sizeof(struct histogram) + sizeof(struct quantiles);
 }
 
 static int64_t histories_allowed(void) {
@@ -86,10 +87,26 @@ void queue_history_drop(struct queue *q) {
         return;
     history_free(q->history);
     free(q->waits);
+    free(q->recent_waits);
     q->history = NULL;
     q->waits = NULL;
+    q->recent_waits = NULL;
     recorder.queues--;
     memory_change(NULL, MEMORY_HISTORY, queue_history_bytes(), 0);
+}
+
+static void queue_history_begin(struct queue *q) {
+    q->history = history_new(queue_history_shapes, clock_mono(), first_figures(q));
+    q->waits = xcalloc(1, sizeof *q->waits);
+    q->recent_waits = xcalloc(1, sizeof *q->recent_waits);
+    recorder.queues++;
+    memory_change(NULL, MEMORY_HISTORY, 0, queue_history_bytes());
+}
+
+void queue_history_want(struct queue *q) {
+    if (recorder.server != NULL && q->slot < QUEUE_FIGURES_SLOTS_MAX && queue_has_figures(q) &&
+        recorder.queues < histories_allowed())
+        queue_history_begin(q);
 }
 
 static void queue_sample(struct queue *q, int64_t allowed) {
@@ -100,10 +117,7 @@ static void queue_sample(struct queue *q, int64_t allowed) {
     } else if (q->history != NULL) {
         history_sample(q->history, clock_mono(), queue_figures(q));
     } else if (wanted && recorder.queues < allowed) {
-        q->history = history_new(queue_history_shapes, clock_mono(), first_figures(q));
-        q->waits = xcalloc(1, sizeof *q->waits);
-        recorder.queues++;
-        memory_change(NULL, MEMORY_HISTORY, 0, queue_history_bytes());
+        queue_history_begin(q);
     }
 }
 

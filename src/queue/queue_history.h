@@ -6,7 +6,8 @@
 
 /*
  * The history of the server and of the oldest queues. A timer takes a sample of the server once a second, and of a
- * tenth of the queues. With its history, a queue has a histogram of waits.
+ * tenth of the queues. With its history, a queue has a histogram of waits
+ * and their quantiles.
  * Both are in memory only, and count in memory_all as MEMORY_HISTORY.
  */
 
@@ -27,5 +28,7 @@ void queue_history_start(void);
 const struct history *server_history(void);
 /* Frees the history of a queue that is about to be freed. */
 void queue_history_drop(struct queue *q);
+/* Starts the history of a queue now, if it may have one, because a job was delivered. */
+void queue_history_want(struct queue *q);
 
 #endif

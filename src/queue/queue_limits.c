@@ -11,12 +11,38 @@
 /* The longest wait. It bounds the delay if a notification is lost. */
 #define LOOK_US US_PER_S
 
+static uint64_t limit_changes;
+
 static bool has_limits(const struct queue *q) {
     return setting_of(q, SETTING_MAX_ACTIVE) > 0 || setting_of(q, SETTING_RATE) > 0;
 }
 
 bool limits_are_per_group(const struct queue *q) {
     return has_limits(q) && setting_of(q, SETTING_PER_GROUP) > 0;
+}
+
+static int64_t interval_us(const struct queue *q, enum setting rate) {
+    enum setting period;
+
+    if (!setting_period(rate, &period) || setting_of(q, rate) <= 0)
+        return 0;
+    return setting_in_force(q, period) * US_PER_S / setting_of(q, rate);
+}
+
+int64_t limits_group_interval_us(const struct queue *q) {
+    int64_t own = interval_us(q, SETTING_GROUP_RATE);
+
+    return own > 0 || setting_of(q, SETTING_PER_GROUP) <= 0 ? own : interval_us(q, SETTING_RATE);
+}
+
+int64_t limits_server_room(const struct queue *q) {
+    int64_t room = q->limits.server_most - q->own_leases - q->claims.kept - q->claims.rows;
+
+    return room > 0 ? room : 0;
+}
+
+uint64_t limits_changes(void) {
+    return limit_changes;
 }
 
 static void end_pace(struct queue *q) {
@@ -26,9 +52,13 @@ static void end_pace(struct queue *q) {
 
 /* A limit that is not set does not hold. Requests that waited for the old limits try again. */
 void limits_set(struct queue *q) {
+    limit_changes++;
     q->limits.limited = has_limits(q) && !limits_are_per_group(q);
+    q->limits.server_most = setting_in_force(q, SETTING_SERVER_MAX_ACTIVE);
+    q->limits.is_held_back = q->limits.limited || q->limits.server_most > 0;
     end_pace(q);
     limits_heard_room(q);
+    queue_signal(q);
 }
 
 void limits_heard_room(struct queue *q) {

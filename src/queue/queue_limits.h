@@ -10,13 +10,22 @@
  * all servers. Concurrency slots and tokens are in the database, and the statement that claims decides
  * (claim_limited.sql). This module decides whether a claim is worth sending. A claim that found no slot makes
  * the queue full. It stays full until a slot becomes free, here or at a peer, or until a time is over.
+ *
+ * server-max-active is a limit of each server by itself. It needs no statement: the server counts its leases, and
+ * queue_budget() is at most limits_server_room().
  */
 
 /* True if the limits hold for each group by itself (QCONFIG per-group). Claims do not check these: see
  * groups.h. */
 bool limits_are_per_group(const struct queue *q);
+/* The time between two jobs of a group by its rate; 0: it has no rate. q may be NULL. */
+int64_t limits_group_interval_us(const struct queue *q);
+/* QCONFIG server-max-active: how many jobs of q this server may claim now, beside its claims that have not ended. */
+int64_t limits_server_room(const struct queue *q);
 /* Called when the settings of q have changed. */
 void limits_set(struct queue *q);
+/* How often limits_set() was called. */
+uint64_t limits_changes(void);
 /* A job of q no longer runs, because of this server: peers are notified. */
 void limits_room(struct queue *q);
 /* A concurrency slot may be free. Peers are not notified. */

@@ -137,8 +137,8 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
             list_splice_back(&waiting, &t->q->row.waiters);
         free(t);
     }
-    /* A client that sent jobs to several new queues expects their order, and so do clients that wait for all of
-     * these queues. */
+    /* A client that sent jobs to several new queues expects their order. Clients that wait for all of these queues
+     * expect it, too. */
     if (count > 1)
         sort_by_arrival(&waiting);
     row_waiters_run(&waiting, NULL);

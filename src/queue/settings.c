@@ -1,14 +1,18 @@
 /* Settings of queues (QCONFIG): names, ranges, defaults, and the values in force. */
 #include "queue/settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "pg/params.h"
 #include "queue/queue_limits.h"
+#include "queue/rate.h"
 #include "sql_gen.h"
 
 #define DEFAULT_RETRY 300
 #define UNSET (-1)
+/* The end of the error for a wrong rate. */
+#define RATE_FORM ", or with a period of up to a day, as 30/m or 1/10s"
 
 struct queue_settings {
     int64_t values[SETTING_COUNT];
@@ -42,11 +46,50 @@ bool setting_find(struct slice name, enum setting *which) {
     return false;
 }
 
-const char *setting_parse(enum setting which, struct slice text, int64_t *value) {
-    const struct row *row = &table[which];
-    bool fits = parse_int_strict(text, value) && *value >= row->least && *value <= row->most;
+static const char *const expired_words[] = { "drop", "dead" };
 
-    return fits ? NULL : row->error;
+static bool parse_word(struct slice text, int64_t *value) {
+    for (size_t i = 0; i < LENGTH(expired_words); i++) {
+        if (slice_is(text, expired_words[i])) {
+            *value = (int64_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool setting_period(enum setting which, enum setting *period) {
+    *period = which == SETTING_RATE ? SETTING_RATE_PERIOD : SETTING_GROUP_RATE_PERIOD;
+    return which == SETTING_RATE || which == SETTING_GROUP_RATE;
+}
+
+const char *setting_parse(enum setting which, struct slice text, int64_t *value, int64_t *period_s) {
+    const struct row *row = &table[which];
+    struct rate rate = { .period_s = 1 };
+    enum setting period;
+    bool fits = which == SETTING_EXPIRED         ? parse_word(text, &rate.count)
+                : setting_period(which, &period) ? rate_parse(text, &rate)
+                                                 : parse_int_strict(text, &rate.count);
+
+    *value = rate.count;
+    *period_s = rate.period_s;
+    return fits && rate.count >= row->least && rate.count <= row->most ? NULL : row->error;
+}
+
+void setting_format(enum setting which, int64_t value, char text[SETTING_TEXT_LEN]) {
+    if (which == SETTING_EXPIRED)
+        snprintf(text, SETTING_TEXT_LEN, "%s", expired_words[value != 0]);
+    else
+        snprintf(text, SETTING_TEXT_LEN, "%lld", (long long)value);
+}
+
+void setting_show(const struct queue *q, enum setting which, char text[SETTING_TEXT_LEN]) {
+    enum setting period;
+
+    if (setting_period(which, &period))
+        rate_format((struct rate){ setting_in_force(q, which), setting_in_force(q, period) }, text);
+    else
+        setting_format(which, setting_in_force(q, which), text);
 }
 
 int64_t setting_of(const struct queue *q, enum setting which) {
@@ -67,7 +110,9 @@ int64_t setting_in_force(const struct queue *q, enum setting which) {
         return value;
     if (which == SETTING_TTL)
         return JOB_DEFAULT_TTL;
-    return which == SETTING_RETRY ? setting_default_retry(setting_in_force(q, SETTING_TTL)) : 0;
+    if (which == SETTING_RETRY)
+        return setting_default_retry(setting_in_force(q, SETTING_TTL));
+    return table[which].least;
 }
 
 struct slice setting_deadqueue(const struct queue *q) {
@@ -111,7 +156,7 @@ void settings_clear(struct queue *q) {
 /* Ignores settings that only a newer server knows. */
 void settings_read(struct queue *q, const PGresult *rows, int row, int col) {
     enum setting which;
-    int64_t value;
+    int64_t value, period_s;
 
     if (row == 0 || row_int4(rows, row, COL_FIND_QUEUES_ID) != row_int4(rows, row - 1, COL_FIND_QUEUES_ID))
         settings_clear(q);
@@ -120,6 +165,6 @@ void settings_read(struct queue *q, const PGresult *rows, int row, int col) {
     if (slice_is(row_bytes(rows, row, col), SETTING_DEADQUEUE))
         settings_put_deadqueue(q, row_bytes(rows, row, col + 1));
     else if (setting_find(row_bytes(rows, row, col), &which) &&
-             setting_parse(which, row_bytes(rows, row, col + 1), &value) == NULL)
+             setting_parse(which, row_bytes(rows, row, col + 1), &value, &period_s) == NULL)
         settings_put(q, which, value);
 }

@@ -17,14 +17,24 @@ enum setting {
 #undef QUEUE_SETTING
     SETTING_COUNT
 };
+/* The number of settings that clients name. They come first. */
+#define SETTING_SHOWN SETTING_RATE_PERIOD
 
 #define JOB_DEFAULT_TTL 86400 /* seconds */
 
 const char *setting_name(enum setting which);
 /* False if there is no setting of that name. Upper and lower case are equal. */
 bool setting_find(struct slice name, enum setting *which) MUST_CHECK;
-/* NULL, or the error if the text is no valid value. */
-const char *setting_parse(enum setting which, struct slice text, int64_t *value) MUST_CHECK;
+/* The setting that has the period of a rate in seconds. False if `which` is no rate. */
+bool setting_period(enum setting which, enum setting *period) MUST_CHECK;
+/* NULL, or the error if the text is no valid value. period_s: of a rate; else 1. */
+const char *setting_parse(enum setting which, struct slice text, int64_t *value,
+                          int64_t *period_s) MUST_CHECK;
+/* Writes the text of a value as the database keeps it: digits, or a word. */
+#define SETTING_TEXT_LEN 48
+void setting_format(enum setting which, int64_t value, char text[SETTING_TEXT_LEN]);
+/* Writes the text of the value in force as clients see it: a rate has its period. q may be NULL. */
+void setting_show(const struct queue *q, enum setting which, char text[SETTING_TEXT_LEN]);
 
 /* The value that was set; -1 if none was set. q may be NULL. */
 int64_t setting_of(const struct queue *q, enum setting which);

@@ -7,11 +7,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/saturate.h"
-#include "base/stats.h"
 #include "batch/batch.h"
-#include "queue/job_events.h"
-#include "queue/lease.h"
 
 #define MAX_TRIES 5
 
@@ -88,13 +84,31 @@ void get_put_back(struct get *g) {
     list_push_front(&waiters.fresh, &g->in_fresh);
 }
 
-struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
+/* The first of its queues that accept() accepts, or NULL. */
+static struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
     for (size_t i = 0; i < g->wait_count; i++) {
         struct get_source from = g->waits[i].from;
         struct queue *q = from.q == NULL ? pattern_find(from.glob, accept) : accept(from.q) ? from.q : NULL;
 
         if (q != NULL)
             return q;
+    }
+    return NULL;
+}
+
+struct queue *get_find_before(const struct get *g, const struct queue *q, bool (*accept)(struct queue *q)) {
+    for (size_t i = 0; i < g->wait_count && g->order == GET_STRICT; i++) {
+        struct get_source from = g->waits[i].from;
+        struct queue *found = from.q;
+
+        if (from.q == q || (from.q == NULL && glob_has(from.glob, q)))
+            return NULL;
+        if (from.q == NULL)
+            found = pattern_find(from.glob, accept);
+        else if (!accept(from.q))
+            found = NULL;
+        if (found != NULL)
+            return found;
     }
     return NULL;
 }
@@ -107,7 +121,7 @@ bool get_has_budget(const struct get *g) {
     return get_find_queue(g, has_budget) != NULL;
 }
 
-/* ---- waiting ---- */
+/* ---- the lists of the sources ---- */
 
 static struct get *get_of(struct list *node) {
     return LIST_ENTRY(node, struct wait, node)->get;
@@ -178,6 +192,66 @@ static void leave_all(struct get *g) {
         g->client->blocked = false;
 }
 
+/* ---- ends ---- */
+
+/* Ends the request. Its reply is complete. */
+static void get_end(struct get *g) {
+    const struct get_kind *kind = g->kind;
+    struct req *r = g->req;
+
+    if (g->state == GET_WAITING)
+        leave_all(g);
+    g->state = GET_DONE;
+    list_remove(&g->in_fresh);
+    timer_stop(&g->timeout);
+    for (size_t i = 0; i < g->wait_count; i++) {
+        if (g->waits[i].from.q != NULL)
+            queue_unwait(g->waits[i].from.q);
+        else
+            pattern_leave(g->waits[i].from.glob);
+    }
+    free(g->jobs);
+    g->jobs = NULL;
+    if (g->client != NULL)
+        g->client->get = NULL;
+    /* ended() may end the request, which frees g. */
+    if (kind != NULL)
+        kind->ended(g);
+    if (kind == NULL || !kind->goes_on)
+        req_end(r);
+}
+
+static void waiters_reply_nothing(struct get *g) {
+    if (g->kind != NULL)
+        g->kind->reply_nothing(g);
+    else
+        reply_null_array(g->req);
+}
+
+void get_end_empty(struct get *g) {
+    waiters_reply_nothing(g);
+    get_end(g);
+}
+
+static void get_end_error(struct get *g, const char *error) {
+    reply_error(g->req, "%s", error);
+    get_end(g);
+}
+
+static void reply_unblocked(struct get *g, bool error) {
+    if (error)
+        reply_error(g->req, WAITERS_UNBLOCKED);
+    else
+        waiters_reply_nothing(g);
+}
+
+static void end_unblocked(struct get *g, bool error) {
+    reply_unblocked(g, error);
+    get_end(g);
+}
+
+/* ---- waiting ---- */
+
 static bool is_late(const struct get *g) {
     return g->deadline_us != 0 && g->deadline_us <= clock_mono();
 }
@@ -212,7 +286,7 @@ static bool is_claimed(struct queue *q) {
 }
 
 /* A peer may have added jobs whose notification has not arrived. A request that waits gets it later, but
- * NOHANG does not wait. So its queues are scanned. Queues of patterns are not, because they can be too many. */
+ * NOHANG does not wait, and STRICT takes no other job before. So their queues are scanned. Queues of patterns are not, because they can be too many. */
 static void look_anyway(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
         if (g->waits[i].from.q != NULL && g->waits[i].from.q->id != 0)
@@ -246,7 +320,7 @@ void get_begin(struct get *g) {
         list_push_back(&waiters.unsettled, &g->in_fresh);
         return;
     }
-    if (g->nohang && node_has_peers())
+    if ((g->nohang || g->order == GET_STRICT) && node_has_peers())
         look_anyway(g);
     if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)
         get_start(g);
@@ -287,14 +361,19 @@ struct get *get_first_waiting(struct queue *q) {
 struct get *get_find_older(const struct get *g, struct queue *q) {
     struct get *older = queue_is_awaited(q) ? get_first_waiting(q) : NULL;
 
-    return older != NULL && older->kind == NULL && older->arrival < g->arrival ? older : NULL;
+    if (older == NULL || older->kind != NULL || older->arrival >= g->arrival)
+        return NULL;
+    return get_find_before(older, q, has_budget) == NULL ? older : NULL;
 }
 
 struct get *get_find_taker(struct queue *q) {
+    struct get *g;
+
     if (!queue_is_awaited(q) || q->adds.sent > 0 || q->claims.rows > 0 || queue_is_shut(q) ||
-        q->limits.limited || queue_budget(q) > 0)
+        q->limits.is_held_back || queue_budget(q) > 0)
         return NULL;
-    return get_first_waiting(q);
+    g = get_first_waiting(q);
+    return g != NULL && get_find_before(g, q, has_budget) == NULL ? g : NULL;
 }
 
 void get_claim(struct get *g) {
@@ -311,139 +390,18 @@ size_t get_add_place(struct get *g) {
     return g->places++;
 }
 
-/* ---- ends ---- */
-
-void get_end(struct get *g) {
-    struct req *r = g->req;
-
-    if (g->state == GET_WAITING)
-        leave_all(g);
-    g->state = GET_DONE;
-    if (g->kind != NULL)
-        g->kind->ended(g);
-    list_remove(&g->in_fresh);
-    timer_stop(&g->timeout);
-    for (size_t i = 0; i < g->wait_count; i++) {
-        if (g->waits[i].from.q != NULL)
-            queue_unwait(g->waits[i].from.q);
-        else
-            pattern_leave(g->waits[i].from.glob);
-    }
-    free(g->jobs);
-    g->jobs = NULL;
-    if (g->client != NULL)
-        g->client->get = NULL;
-    req_end(r);
-}
-
-static void waiters_reply_nothing(struct get *g) {
-    if (g->kind != NULL)
-        g->kind->reply_nothing(g);
-    else
-        reply_null_array(g->req);
-}
-
-void get_end_empty(struct get *g) {
-    waiters_reply_nothing(g);
-    get_end(g);
-}
-
-void get_end_error(struct get *g, const char *error) {
-    reply_error(g->req, "%s", error);
-    get_end(g);
-}
-
-static void reply_unblocked(struct get *g, bool error) {
-    if (error)
-        reply_error(g->req, WAITERS_UNBLOCKED);
-    else
-        waiters_reply_nothing(g);
-}
-
-static void end_unblocked(struct get *g, bool error) {
-    reply_unblocked(g, error);
-    get_end(g);
-}
-
-void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry) {
-    const struct node *n = node_by_number(job_id_node(key.id));
-    int64_t ttl_s = int64_minus(expires_at, job_created_us(key.id)) / US_PER_S;
-
-    jobid_format(out, key, n != NULL && n->id[0] != '\0' ? n->id : "00000000", ttl_s, retry > 0);
-}
-
-static void reply_job(struct req *r, const struct job *job, unsigned form) {
-    char id[JOBID_LEN];
-
-    job_format_id(id, job->key, job->expires_at, job->retry);
-    reply_array(r, 3 + ((form & JOBS_WITH_COUNTERS) ? 4 : 0) + ((form & JOBS_WITH_TOKENS) ? 1 : 0));
-    reply_bulk(r, job->q->name);
-    reply_bulk(r, (struct slice){ id, sizeof id });
-    reply_bulk(r, job->body);
-    if (form & JOBS_WITH_COUNTERS) {
-        reply_bulk_str(r, "nacks");
-        reply_int(r, job->nacks);
-        reply_bulk_str(r, "additional-deliveries");
-        reply_int(r, job->additional_deliveries);
-    }
-    if (form & JOBS_WITH_TOKENS)
-        reply_int(r, job_token(job->nacks, job->additional_deliveries));
-}
-
-/* Until the reply is written, the job can be put back as if it was not delivered. */
-void get_note_unsent(struct client *c, struct delivery d) {
-    if (c->unsent_count == c->unsent_cap) {
-        c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
-        c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
-    }
-    d.offset = c->bytes_out + client_unwritten(c);
-    c->unsent[c->unsent_count++] = d;
-}
-
-/* The lease of the row began when the statement was built. The lease of the client begins now. */
-static int64_t waiters_lease_end(const struct job *job) {
-    return job->retry == 0 ? INT64_MAX : clock_db() + job->lease_us;
-}
-
-static void note_delivery(const struct job *job) {
-    queue_count_out(job->q, 1);
-    if (job->due_us != 0)
-        queue_note_wait(job->q, job->due_us);
-}
-
-void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form) {
-    struct worker *worker = worker_of(c);
-
-    for (size_t i = 0; i < count; i++)
-        get_note_unsent(c, (struct delivery){ .key = jobs[i].key, .until = jobs[i].ready_at });
-    reply_array(r, count);
-    for (size_t i = 0; i < count; i++) {
-        reply_job(r, &jobs[i], form);
-        lease_give(jobs[i].key, waiters_lease_end(&jobs[i]), jobs[i].ready_at, worker);
-        if (jobs[i].last)
-            lease_set_last(jobs[i].key.id);
-        note_delivery(&jobs[i]);
-    }
-    stats.jobs_delivered += count;
-    /* Events come after the complete reply, because the same client may be subscribed to them. */
-    for (size_t i = 0; i < count; i++)
-        if (events_wanted(jobs[i].q))
-            event_of_job(jobs[i].q, EVENT_DELIVERED, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
-}
+/* ---- results ---- */
 
 static void deliver_own(struct get *g, const struct job *jobs, size_t count) {
     g->kind->deliver(g, jobs, count);
-    for (size_t i = 0; i < count; i++)
-        note_delivery(&jobs[i]);
-    stats.jobs_delivered += count;
+    jobs_note_delivered(jobs, count);
 }
 
 void get_deliver(struct get *g, const struct job *jobs, size_t count) {
     if (g->kind != NULL)
         deliver_own(g, jobs, count);
     else
-        jobs_deliver(g->req, g->client, jobs, count,
-                     (g->with_counters ? JOBS_WITH_COUNTERS : 0) | (g->with_tokens ? JOBS_WITH_TOKENS : 0));
+        jobs_deliver(g->req, g->client, jobs, count, g->form);
     get_end(g);
 }
 
@@ -455,6 +413,11 @@ void get_refuse(struct get *g, const struct op_error *err) {
     if (g->refusal == NULL)
         g->refusal = memcpy(req_alloc(g->req, sizeof text), text,
                             len < (int)sizeof text ? (size_t)len + 1 : sizeof text);
+}
+
+/* STRICT tries one queue after another. */
+static unsigned tries_of(const struct get *g) {
+    return MAX_TRIES + (g->order == GET_STRICT ? (unsigned)g->wait_count : 0);
 }
 
 /* A place is empty if a claim brought fewer rows than requested. */
@@ -481,7 +444,7 @@ void get_finish(struct get *g) {
     }
     /* The job of a redelivery key may have been deleted, and other jobs may be there. The number of tries is
      * bounded, because peers may take all of them. */
-    if (!g->has_waited && g->client != NULL && ++g->tries < MAX_TRIES && get_has_budget(g))
+    if (!g->has_waited && g->client != NULL && ++g->tries < tries_of(g) && get_has_budget(g))
         get_start(g);
     else
         get_wait(g);
@@ -548,7 +511,7 @@ void waiters_end_all(const char *error) {
 /* A list pop that is claiming does not time out. Its claim removes the jobs, so other requests can no longer
  * get them. And a request that finds a job at once gets it, however short its timeout is. It ends soon. */
 static bool is_being_served(const struct get *g) {
-    return g->kind != NULL && g->state != GET_WAITING && batch_connected(CONN_WRITE);
+    return !GET_LEASES(g) && !g->kind->watches && g->state != GET_WAITING && batch_connected(CONN_WRITE);
 }
 
 static void on_timeout(struct timer *t) {

@@ -3,12 +3,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <libpq-fe.h>
-#include "base/job_key.h"
 #include "base/list.h"
 #include "base/timer.h"
 #include "net/client.h"
 #include "net/request.h"
+#include "queue/delivery.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 
@@ -29,43 +28,32 @@
     X(GET_CLAIMING, "claiming") /* jobs for it are being claimed or inserted */ \
     X(GET_DONE, "done")
 
+/* The order in which a request over several queues takes jobs from them. */
+enum get_order { GET_IN_TURN, GET_STRICT, GET_BY_WEIGHT };
+
 enum get_state {
 #define X(id, name) id,
     GET_STATES(X)
 #undef X
 };
 
-/* A job that is being delivered. */
-struct job {
-    struct queue *q;
-    struct job_key key;
-    int64_t ready_at; /* end of the lease in the row */
-    int64_t lease_us; /* length of the lease */
-    int64_t due_us;   /* clock_db() when it became due; 0: it was delivered before */
-    bool last;        /* it is the last attempt */
-    int64_t expires_at;
-    int32_t retry;
-    int32_t nacks;
-    int32_t additional_deliveries;
-    struct slice body;
-    /* Only for a job that was removed; undelivered.h. */
-    struct slice group; /* ptr NULL: no group */
-    int32_t deliveries;
-    int row;              /* its row in `rows`, for other columns */
-    const PGresult *rows; /* NULL: the job never was a row */
-};
-
 struct get;
 
 /* The callbacks of commands other than GETJOB that take jobs, and wait for them in the same way. */
 struct get_kind {
+    bool leases;  /* it leases jobs as GETJOB does; false: it removes them, and get.own is a struct pop */
+    bool watches; /* it takes no job: deliver() is called without jobs as soon as a job is ready */
+    bool goes_on; /* ended() ends the request, now or later */
     /* Replies the jobs. */
     void (*deliver)(struct get *g, const struct job *jobs, size_t count);
     /* Replies that there is no job. */
     void (*reply_nothing)(struct get *g);
-    /* The request ends. Its reply is complete. */
+    /* The take ends. Unless goes_on is set, the reply is complete, and the request ends, too. */
     void (*ended)(struct get *g);
 };
+
+/* A request that leases jobs. */
+#define GET_LEASES(g) ((g)->kind == NULL || (g)->kind->leases)
 
 /* The source of a request: a queue, or the queues that match a pattern. */
 struct get_source {
@@ -78,6 +66,7 @@ struct wait {
     struct list node;
     struct get_source from;
     struct get *get;
+    uint32_t weight; /* GET_BY_WEIGHT: at least 1 */
 };
 
 struct get {
@@ -86,10 +75,10 @@ struct get {
     struct req *req;
     struct client *client; /* NULL after it has disconnected */
     enum get_state state;
+    enum get_order order;
     bool nohang;
-    bool moves; /* it moves elements to another list; they stay there, so the client must get the reply */
-    bool with_counters;
-    bool with_tokens;
+    bool moves;    /* it moves elements to another list; they stay there, so the client must get the reply */
+    unsigned form; /* of the reply of GETJOB: JOBS_WITH_COUNTERS ... */
     bool has_waited; /* it has waited, so it is served one job, whatever `count` is */
     bool unblocked;  /* CLIENT UNBLOCK came during a move: it ends if that moves nothing */
     bool with_error; /* the end after `unblocked` is an error */
@@ -108,22 +97,14 @@ struct get {
     struct wait waits[]; /* in the order of the command */
 };
 
-/* A delivery whose reply is not written to the socket yet. The client has a list of them, client.h. */
-struct delivery {
-    struct job_key key;
-    int64_t until;            /* end of the lease */
-    struct undelivered *copy; /* copy of a job that was removed; undelivered.h */
-    uint64_t offset;          /* position in the client's output at or before the start of the reply */
-};
-
 void waiters_init(void);
 
 /* Creates a request over sources[count]. r->client must be connected. The caller sets the other fields. */
 struct get *get_new(struct req *r, const struct get_source *sources, size_t count);
 /* Puts the request back at the head of the list of unplanned requests. */
 void get_put_back(struct get *g);
-/* The first of its queues that accept() accepts, or NULL. */
-struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q));
+/* STRICT: a queue that accept() accepts and that g names before q. NULL: there is none, or g is not STRICT. */
+struct queue *get_find_before(const struct get *g, const struct queue *q, bool (*accept)(struct queue *q));
 /* True if one of its queues may have a ready job. */
 bool get_has_budget(const struct get *g);
 /* Starts a request whose fields are set: it claims if there may be jobs, else it waits. */
@@ -151,19 +132,10 @@ size_t get_add_place(struct get *g);
 void get_refuse(struct get *g, const struct op_error *err);
 /* Its claims have ended: replies the jobs, or waits again. */
 void get_finish(struct get *g);
-/* Replies jobs[count] to r of client c. Their leases begin now. They are put back if c disconnects before
- * the reply is written. */
-enum { JOBS_WITH_COUNTERS = 1, JOBS_WITH_TOKENS = 2 };
-void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form);
-/* Notes a delivery whose reply is appended next. */
-void get_note_unsent(struct client *c, struct delivery d);
 /* Replies jobs[count] and ends the request. */
 void get_deliver(struct get *g, const struct job *jobs, size_t count);
 /* Ends the request with the reply that there is no job. */
 void get_end_empty(struct get *g);
-void get_end_error(struct get *g, const char *error);
-/* Ends the request. Its reply is complete. */
-void get_end(struct get *g);
 
 /* True if c has a GETJOB or a list pop that may wait. False for NOHANG, which does not wait. */
 bool waiters_has(const struct client *c);
@@ -179,8 +151,5 @@ bool waiters_unblock(struct client *c, bool error);
 /* Ends all waiting requests: with error or, if that is NULL, with no job. */
 void waiters_end_all(const char *error);
 size_t waiters_blocked(void);
-
-/* The ID of a job as clients see it. */
-void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry);
 
 #endif

@@ -118,8 +118,8 @@ static bool is_final(const char *sqlstate) {
                                 strncmp(sqlstate, "42", 2) == 0);
 }
 
-/* Did the connection fail because of a certificate, a key or a missing TLS, and not because it was lost? libpq has no
- * code for these errors. With TLS 1.3 the refusal of a client's certificate arrives after the handshake. */
+/* Did the connection fail because of a certificate, a key or a missing TLS? libpq has no code for these errors. With
+ * TLS 1.3 the refusal of a client's certificate arrives after the handshake. */
 static bool is_tls_refusal(ConnStatusType last, const char *text) {
     static const char *const losses[] = { "SSL SYSCALL error", "unexpected eof",
                                           "server closed the connection", "could not receive",

@@ -20,9 +20,12 @@
 #include "jobs/add.h"
 #include "jobs/bootstrap.h"
 #include "jobs/dead_letter.h"
+#include "jobs/dead_queue.h"
 #include "jobs/expire.h"
+#include "jobs/flows.h"
 #include "jobs/groups.h"
 #include "jobs/job.h"
+#include "jobs/library_values.h"
 #include "jobs/retained.h"
 #include "jobs/schedule.h"
 #include "jobs/waitjob.h"
@@ -34,7 +37,6 @@
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_store.h"
-#include "queue/waiters.h"
 #include "server/ready.h"
 
 #define TICK_US (100 * US_PER_MS)
@@ -290,14 +292,18 @@ static const struct periodic {
     { 1, true, queue_open_again },
     { SECOND_TICKS, true, page_queues },
     { SECOND_TICKS, true, groups_look },
+    { 1, true, flows_look },
+    { SECOND_TICKS, true, flows_prune },
     { SECOND_TICKS, true, lease_second },
     { SECOND_TICKS, true, retained_tick },
+    { SECOND_TICKS, true, dead_retention_tick },
     { 1, true, worker_rows_write },
     { EXPIRY_TICKS, true, expiry_in_order },
     { 1, true, save_counters },
     { PRUNE_TICKS, true, add_prune_keys },
     { PRUNE_TICKS, true, groups_prune },
     { GC_TICKS, true, patterns_forget_unused },
+    { GC_TICKS, true, library_values_prune },
     { 1, true, look_at_some_queues },
 };
 

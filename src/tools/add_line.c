@@ -23,6 +23,7 @@ struct add_line_words {
     struct line_form form;
     int64_t delay, retry, ttl, priority, attempts; /* INT64_MIN: not given */
     char *unique, *group;
+    struct line_list headers; /* name=text */
     bool lines;
     struct line_list names;
 };
@@ -41,14 +42,22 @@ static const struct line_option add_options[] = {
       "make the job a dead letter after so many deliveries" },
     { "--unique", LINE_TEXT, "key", FIELD(unique), 0, 0, "add no job if one with this key exists" },
     { "--group", LINE_TEXT, "key", FIELD(group), 0, 0, "jobs with this key run one after the other" },
+    { "--header", LINE_LIST, "name=text", FIELD(headers), 0, 0,
+      "give the job a header, which travels with it; may be repeated" },
     LINE_FORM_OPTIONS(struct add_line_words, form),
     LINE_SERVER_OPTIONS(struct add_line_words, server),
 };
 
 static const struct record_column add_columns[] = { { "id", "ID", RECORD_TEXT } };
 
+/* The most words of ADDJOB before the headers. */
+#define FIXED_WORDS 18
+
 struct adder {
     const struct add_line_words *w;
+    struct slice *words; /* of ADDJOB; words[2] is the body of each job */
+    size_t count;
+    char texts[5][24]; /* of the numbers among them */
     struct redis_pipe pipe;
     struct records ids;
     struct line_progress progress;
@@ -58,36 +67,53 @@ struct adder {
 
 /* ---- jobs ---- */
 
-static void add_number_word(struct slice *words, size_t *count, const char *name, int64_t value,
-                            char text[24]) {
+static void add_put_word(struct adder *a, struct slice word) {
+    a->words[a->count++] = word;
+}
+
+static void add_number_word(struct adder *a, const char *name, int64_t value, char text[24]) {
     if (value == INT64_MIN)
         return;
     snprintf(text, 24, "%lld", (long long)value);
-    words[(*count)++] = slice_str(name);
-    words[(*count)++] = slice_str(text);
+    add_put_word(a, slice_str(name));
+    add_put_word(a, slice_str(text));
 }
 
-static void add_text_word(struct slice *words, size_t *count, const char *name, const char *value) {
+static void add_text_word(struct adder *a, const char *name, const char *value) {
     if (value == NULL)
         return;
-    words[(*count)++] = slice_str(name);
-    words[(*count)++] = slice_str(value);
+    add_put_word(a, slice_str(name));
+    add_put_word(a, slice_str(value));
+}
+
+/* The words of each ADDJOB, without its body. The headers were checked. */
+static void add_make_words(struct adder *a) {
+    const struct add_line_words *w = a->w;
+
+    a->words = xcalloc(FIXED_WORDS + 3 * w->headers.count, sizeof *a->words);
+    add_put_word(a, SLICE("ADDJOB"));
+    add_put_word(a, slice_str(w->names.items[0]));
+    add_put_word(a, (struct slice){ NULL, 0 });
+    add_put_word(a, SLICE("0"));
+    add_number_word(a, "DELAY", w->delay, a->texts[0]);
+    add_number_word(a, "RETRY", w->retry, a->texts[1]);
+    add_number_word(a, "TTL", w->ttl, a->texts[2]);
+    add_number_word(a, "PRIORITY", w->priority, a->texts[3]);
+    add_number_word(a, "ATTEMPTS", w->attempts, a->texts[4]);
+    add_text_word(a, "UNIQUE", w->unique);
+    add_text_word(a, "GROUP", w->group);
+    for (size_t i = 0; i < w->headers.count; i++) {
+        const char *header = w->headers.items[i], *sign = strchr(header, '=');
+
+        add_put_word(a, SLICE("HEADER"));
+        add_put_word(a, (struct slice){ header, (size_t)(sign - header) });
+        add_put_word(a, slice_str(sign + 1));
+    }
 }
 
 static void add_put(struct adder *a, struct slice body) {
-    const struct add_line_words *w = a->w;
-    struct slice words[18] = { SLICE("ADDJOB"), slice_str(w->names.items[0]), body, SLICE("0") };
-    char texts[5][24];
-    size_t count = 4;
-
-    add_number_word(words, &count, "DELAY", w->delay, texts[0]);
-    add_number_word(words, &count, "RETRY", w->retry, texts[1]);
-    add_number_word(words, &count, "TTL", w->ttl, texts[2]);
-    add_number_word(words, &count, "PRIORITY", w->priority, texts[3]);
-    add_number_word(words, &count, "ATTEMPTS", w->attempts, texts[4]);
-    add_text_word(words, &count, "UNIQUE", w->unique);
-    add_text_word(words, &count, "GROUP", w->group);
-    redis_pipe_put_slices(&a->pipe, words, count);
+    a->words[2] = body;
+    redis_pipe_put_slices(&a->pipe, a->words, a->count);
     a->put++;
     a->put_bytes += body.len;
 }
@@ -167,6 +193,7 @@ static bool add_all(struct adder *a) {
 static void adder_begin(struct adder *a) {
     struct stat st;
 
+    add_make_words(a);
     records_begin(&a->ids, add_columns, LENGTH(add_columns));
     line_progress_begin(&a->progress, "bytes");
     if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
@@ -188,6 +215,7 @@ static bool add_work(struct adder *a) {
     else if (line_ended())
         good = line_refuse("add", "it was interrupted; the jobs that are listed were added", "");
     records_free(&a->ids);
+    free(a->words);
     return good;
 }
 
@@ -199,6 +227,11 @@ static bool add_read_words(const struct tool *tool, int argc, char **argv, struc
     if (w->names.count > (w->lines ? 1 : 2))
         return line_refuse(tool->name, "there are too many arguments; quote a body that has blanks",
                            w->names.items[w->names.count - 1]);
+    for (size_t i = 0; i < w->headers.count; i++) {
+        if (strchr(w->headers.items[i], '=') == NULL)
+            return line_refuse(tool->name, "--header needs a name, an equals sign and a text",
+                               w->headers.items[i]);
+    }
     return true;
 }
 
@@ -215,6 +248,7 @@ static int add_line(const struct tool *tool, int argc, char **argv) {
     good = good && line_server_connect(tool->name, &w.server, &a.pipe) && add_work(&a);
     redis_pipe_close(&a.pipe);
     line_list_free(&w.names);
+    line_list_free(&w.headers);
     return good ? 0 : tool->error;
 }
 
@@ -225,7 +259,7 @@ const struct tool tool_add = {
     .text = "Without a body, the input is the body. `--` before the queue ends the options, for a body that "
             "begins with two dashes. If the connection is lost, jobs whose IDs are not printed may have been "
             "added, too. The user needs ADDJOB.\n\n" LINE_ADDRESS_TEXT,
-    .example = "pgdisque add mail 'to: you' --delay 60",
+    .example = "pgdisque add mail 'to: you' --delay 60 --header tenant=acme",
     TOOL_OPTIONS(add_options),
     .error = 1,
     TOOL_STATUSES({ 0, "the jobs are added" }, { 1, "an argument is wrong, or some jobs are not added" }),

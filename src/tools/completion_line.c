@@ -190,8 +190,11 @@ static void fish_text(const char *text) {
 }
 
 static void fish_option(const struct tool *tool, const struct choice *c) {
+    bool is_short = c->name[1] != '-';
+
     if (tool != NULL)
-        printf("complete -c pgdisque -n '__fish_seen_subcommand_from %s' -l %s", tool->name, c->name + 2);
+        printf("complete -c pgdisque -n '__fish_seen_subcommand_from %s' -%c %s", tool->name,
+               is_short ? 's' : 'l', c->name + (is_short ? 1 : 2));
     else
         printf("complete -c pgdisque -n 'not __fish_seen_subcommand_from $__pgdisque_tools' -l %s",
                c->name + 2);

@@ -16,8 +16,8 @@ struct dump_report {
  * message with the name of the tool; the directory is then no backup. */
 bool dump_make(const char *tool, const char *conninfo, const char *dir, struct dump_report *out) MUST_CHECK;
 
-/* Checks that a restore into the database can begin: it takes changes, no server uses it, and it has no queues or
- * `replace` is set. False after an error message. */
+/* Checks that a restore into the database can begin. The database takes changes, no server uses it, and it has no
+ * queues or `replace` is set. False after an error message. */
 bool dump_check_target(const char *tool, const char *conninfo, bool replace) MUST_CHECK;
 
 /* Restores a backup, and compares it with its rows and checksums. A schema that the database has is deleted at the end,

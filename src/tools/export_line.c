@@ -15,7 +15,7 @@
 #define FOLLOW_PAUSE_US (200 * US_PER_MS)
 
 struct export_line_words {
-    char *from, *key_prefix, *pop;
+    char *from, *user, *key_prefix, *pop;
     int64_t batch;
     bool delayed, follow, dry_run;
     struct line_tls tls;
@@ -31,6 +31,8 @@ static const struct line_option export_options[] = {
       "may be "
       "repeated" },
     { "--from", LINE_TEXT, "address", FIELD(from), 0, 0, "the address of the pgdisque (127.0.0.1:7711)" },
+    { "--user", LINE_TEXT, "name", FIELD(user), 0, 0,
+      "the user at the pgdisque; the password comes from the address, PGDISQUE_PASSWORD or the terminal" },
     { "--key-prefix", LINE_TEXT, "text", FIELD(key_prefix), 0, 0, "prefix of the lists' names" },
     { "--pop", LINE_WORD, "right|left", FIELD(pop), 0, 0,
       "the end from which consumers take, in pgdisque and in Redis (right)" },
@@ -182,11 +184,12 @@ static int export_line_work(struct export *x, const struct export_line_words *w)
 }
 
 static bool connect_all(struct export *x, const struct export_line_words *w) {
+    const struct line_server server = { .address = w->from, .user = w->user, .tls = w->tls };
     bool good = line_connect("export", w->names.items[0], 6379, &w->tls, LINE_PASSWORD_OF_REDIS, &x->to) &&
-                line_connect("export", w->from, 7711, &w->tls, LINE_PASSWORD_OF_SERVER, &x->from);
+                line_server_connect("export", &server, &x->from);
 
     for (size_t i = 0; i < EXPORT_MOVERS && good; i++)
-        good = line_connect("export", w->from, 7711, &w->tls, LINE_PASSWORD_OF_SERVER, &x->movers[i]);
+        good = line_server_connect("export", &server, &x->movers[i]);
     return good;
 }
 

@@ -18,7 +18,7 @@
 #define DEFAULT_IDLE_S 60
 
 struct import_line_words {
-    char *from, *to, *kind, *prefix, *key_prefix, *pop, *group, *field;
+    char *from, *to, *user, *kind, *prefix, *key_prefix, *pop, *group, *field;
     int64_t ttl, batch, idle, attempts;
     bool follow, dry_run;
     struct line_tls tls;
@@ -29,6 +29,8 @@ struct import_line_words {
 
 static const struct line_option import_options[] = {
     { "--to", LINE_TEXT, "address", FIELD(to), 0, 0, "the address of the pgdisque (127.0.0.1:7711)" },
+    { "--user", LINE_TEXT, "name", FIELD(user), 0, 0,
+      "the user at the pgdisque; the password comes from the address, PGDISQUE_PASSWORD or the terminal" },
     { "--kind", LINE_WORD, "list|sidekiq|resque|laravel|celery|rq|bull|bullmq|stream", FIELD(kind), 0, 0,
       "the format of the tasks (list)" },
     { "--queue-prefix", LINE_TEXT, "text", FIELD(prefix), 0, 0, "prefix of the queues' names in pgdisque" },
@@ -205,12 +207,13 @@ static int import_line_work(struct import *im, const struct import_line_words *w
 }
 
 static int import_with(const struct import_line_words *w) {
+    const struct line_server server = { .address = w->to, .user = w->user, .tls = w->tls };
     struct import im = { 0 };
     int status = 2;
 
     if (choose_kind(w, &im) &&
         line_connect("import", w->from, 6379, &w->tls, LINE_PASSWORD_OF_REDIS, &im.from) &&
-        (w->dry_run || line_connect("import", w->to, 7711, &w->tls, LINE_PASSWORD_OF_SERVER, &im.to))) {
+        (w->dry_run || line_server_connect("import", &server, &im.to))) {
         if (w->dry_run || import_ask_limits(&im))
             status = import_line_work(&im, w);
         else

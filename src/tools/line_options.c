@@ -103,6 +103,11 @@ static bool take_option(const struct tool *tool, int argc, char **argv, int *at,
     return take_line_value(tool, o, argv[*at], field);
 }
 
+static bool looks_like_option(const char *word) {
+    return word[0] == '-' && word[1] != '\0';
+}
+
+/* A tool without a configuration takes no word that looks like an option, except after "--". */
 static bool read_words(const struct tool *tool, int argc, char **argv, void *fields,
                        struct line_list *others) {
     bool options = true;
@@ -112,8 +117,10 @@ static bool read_words(const struct tool *tool, int argc, char **argv, void *fie
 
         if (o == NULL && options && !tool->has_config && strcmp(argv[i], "--") == 0)
             options = false;
-        else if (o == NULL && options && !tool->has_config && strncmp(argv[i], "--", 2) == 0)
-            return line_refuse(tool->name, "there is no such option; --help lists the options", argv[i]);
+        else if (o == NULL && options && !tool->has_config && looks_like_option(argv[i]))
+            return line_refuse(
+                tool->name,
+                "there is no such option; --help lists the options. Words after -- are no options", argv[i]);
         else if (o == NULL)
             line_list_add(others, argv[i]);
         else if (!take_option(tool, argc, argv, &i, o, fields))

@@ -58,8 +58,7 @@ static bool take_over(const struct tool *tool, struct event_base *base) {
 
 /* ---- the move ---- */
 
-/* The order matters: the note is written when the other database has all jobs, so that at no time two databases, or
- * none, can deliver them. */
+/* The note is written when the other database has all jobs. So exactly one database can deliver them at any time. */
 static bool move_jobs(const struct tool *tool, const struct move_line_words *w, struct dump_report *report) {
     char *copy = xasprintf("%s/moving.%d", config.dir, (int)getpid());
     char *name = dump_name_database(tool->name, w->to), err[512];

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sodium.h>
 
+#include "base/json_bytes.h"
 #include "tools/terminal_text.h"
 
 /* A text column that is not the last one is cut to this width if the table goes to a terminal. */
@@ -151,25 +151,9 @@ void records_table(const struct records *r, size_t columns, size_t most, struct 
 
 /* ---- JSON ---- */
 
-static json_t *json_of_text(struct slice text) {
-    size_t size;
-    char *base64;
-    json_t *value;
-
-    if (utf8_is_valid(text))
-        return json_stringn(text.ptr, text.len);
-    size = sodium_base64_encoded_len(text.len, sodium_base64_VARIANT_ORIGINAL);
-    base64 = xmalloc(size);
-    sodium_bin2base64(base64, size, (const unsigned char *)text.ptr, text.len,
-                      sodium_base64_VARIANT_ORIGINAL);
-    value = json_pack("{s:s}", "base64", base64);
-    free(base64);
-    return value;
-}
-
 static json_t *json_of_cell(const struct record_cell *cell, enum record_type type) {
     if (cell->text != NULL)
-        return json_of_text((struct slice){ cell->text, cell->len });
+        return json_of_bytes((struct slice){ cell->text, cell->len });
     if (isnan(cell->number))
         return json_null();
     return type == RECORD_NUMBER ? json_integer(llround(cell->number)) : json_real(cell->number);
@@ -181,10 +165,6 @@ static void append_dump(json_t *value, struct buf *out) {
     terminal_append_json(out, slice_str(text));
     free(text);
     json_decref(value);
-}
-
-void records_json_text(struct slice text, struct buf *out) {
-    append_dump(json_of_text(text), out);
 }
 
 void records_json(const struct records *r, struct buf *out) {

@@ -47,8 +47,6 @@ void records_free(struct records *r);
 void records_table(const struct records *r, size_t columns, size_t most, struct buf *out);
 /* Appends a JSON array. */
 void records_json(const struct records *r, struct buf *out);
-/* Appends a text as a JSON value. */
-void records_json_text(struct slice text, struct buf *out);
 
 /* The form of the output. */
 struct line_form {

@@ -2,7 +2,9 @@
 #include "tools/redis_link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +282,71 @@ void redis_pipe_skip(struct redis_pipe *p, size_t count) {
             redis_pipe_fail(p, r->str);
         freeReplyObject(r);
     }
+}
+
+/* ---- without waiting ---- */
+
+void redis_pipe_unblock(struct redis_pipe *p) {
+    int flags = fcntl(p->c->fd, F_GETFL);
+
+    if (flags >= 0)
+        (void)fcntl(p->c->fd, F_SETFL, flags | O_NONBLOCK);
+    (void)redisEnableKeepAlive(p->c);
+    p->c->err = 0; /* a unix socket refuses the keep-alive */
+    p->c->flags &= ~REDIS_BLOCK;
+}
+
+static bool has_output(const struct redis_pipe *p) {
+    return p->tls != NULL ? buf_len(&p->out) > 0 : sdslen(p->c->obuf) > 0;
+}
+
+short redis_pipe_events(const struct redis_pipe *p) {
+    return (short)(POLLIN | (has_output(p) ? POLLOUT : 0));
+}
+
+/* Writes without waiting. False after a loss. */
+static bool step_out(struct redis_pipe *p) {
+    int done = 0;
+
+    if (p->tls == NULL)
+        return redisBufferWrite(p->c, &done) == REDIS_OK;
+    while (buf_len(&p->out) > 0) {
+        ssize_t sent = tls_write(p->tls, buf_ptr(&p->out), buf_len(&p->out));
+
+        if (sent <= 0)
+            return sent < 0 && errno == EAGAIN;
+        buf_consume(&p->out, (size_t)sent);
+    }
+    return true;
+}
+
+/* Reads without waiting. False after a loss. */
+static bool step_in(struct redis_pipe *p) {
+    char bytes[16 * 1024];
+    ssize_t got;
+
+    if (p->tls == NULL)
+        return redisBufferRead(p->c) == REDIS_OK;
+    do {
+        got = tls_read(p->tls, bytes, sizeof bytes);
+        if (got > 0 && redisReaderFeed(p->c->reader, bytes, (size_t)got) != REDIS_OK)
+            return false;
+    } while (got > 0 || (got < 0 && errno == EAGAIN && tls_has_more(p->tls)));
+    return got < 0 && errno == EAGAIN;
+}
+
+bool redis_pipe_step(struct redis_pipe *p) {
+    if (p->err[0] == '\0' && (!step_out(p) || !step_in(p)))
+        redis_pipe_fail(p, p->c->err != 0 ? p->c->errstr : "the server closed the connection");
+    return p->err[0] == '\0';
+}
+
+redisReply *redis_pipe_next(struct redis_pipe *p) {
+    void *reply = NULL;
+
+    if (p->err[0] == '\0' && redisGetReplyFromReader(p->c, &reply) != REDIS_OK)
+        redis_pipe_fail(p, p->c->errstr);
+    return reply;
 }
 
 /* ---- connecting ---- */

@@ -64,4 +64,16 @@ int64_t redis_pipe_take_size(struct redis_pipe *p, const char *command) MUST_CHE
 /* Takes count replies of any shape and frees them. Error replies set err. */
 void redis_pipe_skip(struct redis_pipe *p, size_t count);
 
+/*
+ * Use in a loop that waits by poll(2). After redis_pipe_unblock() no function waits, and the caller takes replies by
+ * redis_pipe_next() only.
+ */
+void redis_pipe_unblock(struct redis_pipe *p);
+/* The events of poll(2) for which the connection waits. */
+short redis_pipe_events(const struct redis_pipe *p);
+/* Writes and reads as much as is possible now. False after a loss, with a sentence in err. */
+bool redis_pipe_step(struct redis_pipe *p) MUST_CHECK;
+/* The next reply that has arrived, of any shape. NULL: none, or err has a sentence. The caller frees it. */
+redisReply *redis_pipe_next(struct redis_pipe *p);
+
 #endif

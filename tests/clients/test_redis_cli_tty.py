@@ -81,7 +81,7 @@ def completion():
     check("completes a member of a family", t.until(r"CONFIG GET pattern \[pattern ...\]"), t)
     t.type("\x15client rep\t ")
     check("hints at the words that it takes", t.until(r"CLIENT REPLY ON\|OFF\|SKIP"), t)
-    check("help of a command", t.answers("\x15help qlen", r"QLEN queue\s+summary: Replies the number of queued jobs"), t)
+    check("help of a command", t.answers("\x15help llen", r"LLEN key\s+summary: Replies the number of elements"), t)
     check("help of a group", t.answers("help @queue", r"QCONFIG queue [\s\S]*QSCAN [\s\S]*QSTAT queue"), t)
     check("HELLO 3", t.answers("HELLO 3", r'"proto" => \(integer\) 3'), t)
     check("maps of RESP3", t.answers("CONFIG GET port", rf'1# "port" => "{PORT}"'), t)

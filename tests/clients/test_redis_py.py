@@ -84,6 +84,16 @@ length = r.register_script(KEDA)
 r.rpush("py-script", "a", "b")
 check("a known script", length(keys=["py-script"]) == 2 and r.eval(KEDA, 1, "py-none") == 0, length(keys=["py-script"]))
 check("it is loaded", r.script_load(KEDA) == length.sha and r.script_exists(length.sha, "0" * 40) == [True, False])
+LOGSTASH = (
+    "      local batchsize = tonumber(ARGV[1])\n"
+    "      local result = redis.call('lrange', KEYS[1], 0, batchsize)\n"
+    "      redis.call('ltrim', KEYS[1], batchsize + 1, -1)\n"
+    "      return result\n"
+)
+r.rpush("py-logstash", "a", "b", "c")
+batch = r.script_load(LOGSTASH)
+got = [r.evalsha(batch, 1, "py-logstash", 1) for _ in range(3)]
+check("Logstash's batches", got == [["a", "b"], ["c"], []], got)
 try:
     r.register_script("return redis.call('incr', KEYS[1])")(keys=["py-script"])
     error = "not refused"

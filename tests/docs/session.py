@@ -13,7 +13,7 @@ LOOSE = ("CLIENT", "HEALTH", "HELLO", "MEMORY", "COMMAND", "MONITOR", "TTL", "PT
 # A process may be stopped at any time, so these may count more than the document shows.
 ANY_NUMBER = ("SLOWLOG", "LATENCY")
 # The number in the line after one of these names is a time.
-TIMES = ('"age"', '"idle"')
+TIMES = ('"age"', '"idle"', '"oldest-ms"')
 # The replies depend on the machine and on the past minutes. They only must be no errors.
 ANY_REPLY = ("DOCTOR", "HISTORY")
 RAW = ("INFO", "METRICS", "CLUSTER NODES", "CLUSTER INFO", "CLIENT INFO", "CLIENT LIST", "LATENCY GRAPH", "LATENCY DOCTOR")

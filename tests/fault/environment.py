@@ -100,6 +100,20 @@ def pg_program(name):
     return found
 
 
+def make_template(path):
+    """The directory of a new Postgres; each scenario copies it."""
+    user = unprivileged()
+    os.mkdir(path, 0o700)
+    if user:
+        os.chown(path, user.pw_uid, user.pw_gid)
+    done = subprocess.run([pg_program("initdb"), "-D", path, "-U", "pgdisque", "-E", "SQL_ASCII", "--locale=C",
+                           "-A", "trust", "--no-sync", "--no-instructions"], capture_output=True, text=True,
+                          cwd="/", user=user and user.pw_uid, group=user and user.pw_gid)
+    if done.returncode != 0:
+        raise Failure("initdb: " + done.stdout + done.stderr)
+    shutil.copy(os.path.join(ROOT, "conf", "embedded-postgresql.conf"), os.path.join(path, "postgresql.conf"))
+
+
 class Postgres:
     """A Postgres of our own, with the settings of the embedded one."""
 
@@ -113,21 +127,10 @@ class Postgres:
         self.starts = 0
         template = os.path.join(os.path.dirname(base), "template")
         if not os.path.exists(template):
-            self.make_template(template)
+            make_template(template)
         subprocess.run(["cp", "-a", "--", template + "/.", self.dir], check=True)
         with open(os.path.join(self.dir, "postgresql.user.conf"), "w") as f:
             f.write("unix_socket_permissions = 0777\nshared_buffers = 64MB\nmax_connections = 20\n" + settings)
-
-    def make_template(self, path):
-        os.mkdir(path, 0o700)
-        if self.user:
-            os.chown(path, self.user.pw_uid, self.user.pw_gid)
-        done = subprocess.run([pg_program("initdb"), "-D", path, "-U", "pgdisque", "-E", "SQL_ASCII", "--locale=C",
-                               "-A", "trust", "--no-sync", "--no-instructions"], capture_output=True, text=True,
-                              cwd="/", user=self.user and self.user.pw_uid, group=self.user and self.user.pw_gid)
-        if done.returncode != 0:
-            raise Failure("initdb: " + done.stdout + done.stderr)
-        shutil.copy(os.path.join(ROOT, "conf", "embedded-postgresql.conf"), os.path.join(path, "postgresql.conf"))
 
     def socket_path(self):
         return os.path.join(self.dir, ".s.PGSQL.5432")

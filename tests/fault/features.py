@@ -49,8 +49,10 @@ def check_group(checker, jobs):
 # ---- I9: no more than max-active run at once ----
 
 def running(job, slack):
-    """From when until when it was running for sure, for each delivery."""
-    ends = [op.begin for op in job.acks + job.requeues if op.kind != "f"]
+    """From when until when it was running for sure, for each delivery. The server takes the job of a refused ADDJOB back."""
+    if job.op.kind == "f":
+        return
+    ends = [op.begin for op in job.acks + job.requeues if op.kind != "f"] + [job.op.begin + job.ttl_us]
     for d in job.deliveries:
         end = min([d.op.begin + job.retry_us - slack, *(at for at in ends if at > d.op.begin)])
         if d.op.end < end:

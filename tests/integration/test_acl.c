@@ -88,6 +88,31 @@ static void test_waiting_clients_keep_other_rights(void **state) {
     redisFree(admin);
 }
 
+/* More subscribers than one step checks, and a change during the check. */
+static void test_many_subscribers(void **state) {
+    redisContext *crowd[400], *admin = client_open();
+
+    (void)state;
+    expect(admin, "+OK", "ACL SETUSER crowd on >secret +@all &crowd:*");
+    for (size_t i = 0; i < sizeof crowd / sizeof *crowd; i++) {
+        crowd[i] = client_open();
+        expect(crowd[i], "+OK", "AUTH crowd secret");
+        expect(crowd[i], "[\"subscribe\" \"crowd:1\" :1]", "SUBSCRIBE crowd:1");
+    }
+    later(admin, "ACL SETUSER crowd resetchannels &crowd:1");
+    later(admin, "ACL SETUSER crowd resetchannels &crowd:2");
+    later(admin, "PING");
+    expect_next(admin, "+OK");
+    expect_next(admin, "+OK");
+    expect_next(admin, "+PONG");
+    for (size_t i = 0; i < sizeof crowd / sizeof *crowd; i++) {
+        assert_true(is_closed(crowd[i]));
+        redisFree(crowd[i]);
+    }
+    expect(admin, ":1", "ACL DELUSER crowd");
+    redisFree(admin);
+}
+
 static void test_subscribers(void **state) {
     redisContext *admin = client_open();
     redisContext *c = client_of_user(admin, "hearer", "+@all &news:* &other");
@@ -222,6 +247,7 @@ int main(void) {
         cmocka_unit_test(test_waiting_clients_lose_their_rights),
         cmocka_unit_test(test_waiting_clients_keep_other_rights),
         cmocka_unit_test(test_subscribers),
+        cmocka_unit_test(test_many_subscribers),
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_aclfile),

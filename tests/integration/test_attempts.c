@@ -77,7 +77,7 @@ static void test_an_unknown_dead_queue(void **state) {
     EVENTUALLY(all_count_dead("sender", 0) && all_have("sender", 0));
 }
 
-/* The heir of the server that gave the last attempt moves to the dead letters the job. */
+/* The leader moves the job to the dead letters, after the server that gave the last attempt has failed. */
 static void test_the_last_attempt_of_a_dead_server(void **state) {
     (void)state;
     add_job(at[A], "orphans", "x", "RETRY 1 ATTEMPTS 1");

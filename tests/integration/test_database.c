@@ -57,16 +57,16 @@ static void test_sigterm_while_the_database_is_away(void **state) {
  * error in time. */
 static void test_add_while_the_database_is_away(void **state) {
     redisContext *c = client_open();
-    struct wire patient, hasty;
+    struct wire waiting, hasty;
     int64_t start;
     struct value *v;
 
     (void)state;
     add_job(c, "away", "before", "");
-    raw_open(&patient);
+    raw_open(&waiting);
     raw_open(&hasty);
     postgres_stop(&pg, true);
-    wire_words(&patient, "ADDJOB", "away", "patient", "0", NULL);
+    wire_words(&waiting, "ADDJOB", "away", "waiting", "0", NULL);
     start = now_ms();
     wire_words(&hasty, "ADDJOB", "away", "hasty", "300", NULL);
     v = wire_reply(&hasty, 5000);
@@ -75,15 +75,15 @@ static void test_add_while_the_database_is_away(void **state) {
     assert_memory_equal(v->text, "NOREPL ", 7);
     assert_in_range(now_ms() - start, 250, 300 + patience(EVENTUALLY_MS));
     value_free(v);
-    assert_int_equal(wire_pending(&patient), 0);
+    assert_int_equal(wire_pending(&waiting), 0);
     postgres_resume(&pg);
-    v = wire_reply(&patient, 15000);
+    v = wire_reply(&waiting, 15000);
     assert_non_null(v);
     assert_int_equal(v->type, '+');
     value_free(v);
     get_job(c, "away", "before");
-    get_job(c, "away", "patient");
-    wire_close(&patient);
+    get_job(c, "away", "waiting");
+    wire_close(&waiting);
     wire_close(&hasty);
     redisFree(c);
 }

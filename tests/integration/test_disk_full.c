@@ -50,9 +50,9 @@ static int stop(void **state) {
     return run_quietly("umount -l '%s'", disk) ? 0 : -1;
 }
 
-/* Nothing is left. */
+/* No space is left. */
 static void fill(void) {
-    (void)run_quietly("dd if=/dev/zero of='%s' bs=4k 2>/dev/null", ballast);
+    (void)run_quietly("dd if=/dev/zero of='%s' bs=4k oflag=append conv=notrunc 2>/dev/null", ballast);
 }
 
 static redisContext *connect_or_skip(void) {
@@ -90,16 +90,29 @@ static void test_full(void **state) {
     redisFree(c);
 }
 
+static void kill_database(redisContext *c) {
+    (void)kill((pid_t)info_number(c, "database_process_id"), SIGKILL);
+}
+
+/* A database that starts may remove files. It then has space to start. */
+static bool is_refused(redisContext *c) {
+    if (strncmp(ask(c, "ADDJOB q x 300"), "-DISKFULL ", 10) == 0)
+        return true;
+    fill();
+    kill_database(c);
+    return false;
+}
+
 /* If a database cannot start, the log has the reason. */
 static void test_cause_is_told(void **state) {
     redisContext *c = connect_or_skip();
 
     (void)state;
     fill();
-    (void)kill((pid_t)info_number(c, "database_process_id"), SIGKILL);
+    kill_database(c);
     EVENTUALLY(strstr(ask(c, "INFO ALL"), "No space left on device") != NULL);
     EVENTUALLY(strstr(ask(c, "HEALTH TIMEOUT 100"), "No space left on device") != NULL);
-    expect_start(c, "-DISKFULL ", "ADDJOB q x 300");
+    EVENTUALLY(is_refused(c));
     assert_int_equal(unlink(ballast), 0);
     EVENTUALLY(ask(c, "ADDJOB q again 5000")[0] == '+');
     assert_null(strstr(ask(c, "INFO ALL"), "No space left on device"));

@@ -7,8 +7,8 @@
 
 #define SLOT "left_behind"
 
-static struct postgres patient;
-static struct server doctor; /* on the patient; speaks of everything at once */
+static struct postgres examined;
+static struct server doctor; /* on `examined`; it reports all findings at once */
 static const char *conninfo;
 static redisContext *c;
 
@@ -17,12 +17,12 @@ static int group_start(void **state) {
     static const char *const options[] = { "--doctor-patience", "0", "--bind", "0.0.0.0", NULL };
 
     (void)state;
-    postgres_make(&patient);
-    postgres_set(&patient,
+    postgres_make(&examined);
+    postgres_set(&examined,
                  "fsync = on\nfull_page_writes = on\nwal_level = replica\nmax_wal_senders = 4\n"
                  "max_replication_slots = 4\nmax_prepared_transactions = 4\nmax_connections = 24\n");
-    postgres_resume(&patient);
-    conninfo = postgres_conninfo(&patient, NULL);
+    postgres_resume(&examined);
+    conninfo = postgres_conninfo(&examined, NULL);
     server_start(&doctor, conninfo, options);
     return 0;
 }
@@ -31,7 +31,7 @@ static int group_stop(void **state) {
     (void)state;
     if (server_stop(&doctor) != 0)
         return -1;
-    postgres_stop(&patient, true);
+    postgres_stop(&examined, true);
     return 0;
 }
 
@@ -41,7 +41,7 @@ static int connect_client(void **state) {
     return 0;
 }
 
-/* Every test leaves the patient well. */
+/* Each test leaves no finding behind. */
 static int is_well(void **state) {
     bool well;
 
@@ -309,7 +309,7 @@ static void test_few_files(void **state) {
 /* A role with few rights sees in the report which checks it cannot run, and the results of all others. */
 static void test_few_rights(void **state) {
     static const char *const options[] = { "--doctor-patience", "0", NULL };
-    const char *admin = postgres_conninfo(&patient, "postgres");
+    const char *admin = postgres_conninfo(&examined, "postgres");
     PGconn *other;
     struct server poor;
     redisContext *p;
@@ -317,19 +317,19 @@ static void test_few_rights(void **state) {
     (void)state;
     free(postgres_query(admin, "create role curious login"));
     free(postgres_query(admin, "create database curious owner curious"));
-    server_start(&poor, forever(text_of("host=%s user=curious dbname=curious", patient.dir)), options);
+    server_start(&poor, forever(text_of("host=%s user=curious dbname=curious", examined.dir)), options);
     p = client_open_on(&poor);
     EVENTUALLY(complaints(p) == 0);
     assert_true(finds(p, "note rights", "role curious"));
     assert_false(finds(p, "note", "this check failed"));
-    other = postgres_connect(postgres_conninfo(&patient, "curious"));
+    other = postgres_connect(postgres_conninfo(&examined, "curious"));
     PQclear(PQexec(other, "begin isolation level repeatable read; select txid_current()"));
     EVENTUALLY(finds(p, "warning held-back", text_of("process %d (user postgres", PQbackendPID(other))));
     assert_true(finds(p, "warning held-back", "since a time not visible"));
     PQfinish(other);
-    free(postgres_query(postgres_conninfo(&patient, "curious"), "revoke all on pgdisque.job from curious"));
+    free(postgres_query(postgres_conninfo(&examined, "curious"), "revoke all on pgdisque.job from curious"));
     EVENTUALLY(finds(p, "note ready-jobs", "this check failed: permission denied"));
-    free(postgres_query(postgres_conninfo(&patient, "curious"), "grant all on pgdisque.job to curious"));
+    free(postgres_query(postgres_conninfo(&examined, "curious"), "grant all on pgdisque.job to curious"));
     redisFree(p);
     assert_int_equal(server_stop(&poor), 0);
 }
@@ -358,9 +358,9 @@ static void test_many_at_once(void **state) {
 
 static void test_without_database(void **state) {
     (void)state;
-    postgres_stop(&patient, true);
+    postgres_stop(&examined, true);
     EVENTUALLY(finds(c, "error connection", "cannot be reached"));
-    postgres_resume(&patient);
+    postgres_resume(&examined);
     EVENTUALLY(strcmp(server_ping(&doctor), "+PONG") == 0);
 }
 

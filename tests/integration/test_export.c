@@ -96,6 +96,22 @@ static void test_refusals(void **state) {
     EXPORT(0, "0 jobs moved", "--queue", "text");
 }
 
+static void test_user(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    expect(q, "+OK", "ACL SETUSER mover on >secret +@all ~moved:* ~pgdisque:export:moved:*");
+    add_jobs("moved:a", 0, 3);
+    add_jobs("fixed", 0, 1);
+    setenv("PGDISQUE_PASSWORD", "secret", 1);
+    EXPORT(0, "3 jobs moved", "--user", "mover", "--queue", "moved:a");
+    EXPORT(2, "NOPERM", "--user", "mover", "--queue", "fixed");
+    unsetenv("PGDISQUE_PASSWORD");
+    list_is("moved:a", "RPOP", 3);
+    expect(q, ":1", "QLEN fixed");
+    expect(q, ":1", "DEL fixed");
+    expect(q, ":1", "ACL DELUSER mover");
+}
+
 /* Notes tell that a job was pushed and not yet deleted, even if the list is empty. Notes of deleted jobs have no
  * effect. */
 static void test_noted(void **state) {
@@ -208,8 +224,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),          cmocka_unit_test(test_bytes_and_priorities),
         cmocka_unit_test(test_remaining_jobs), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_noted),          cmocka_unit_test(test_kills),
-        cmocka_unit_test(test_two_follow),
+        cmocka_unit_test(test_user),           cmocka_unit_test(test_noted),
+        cmocka_unit_test(test_kills),          cmocka_unit_test(test_two_follow),
     };
 
     return RUN_SUITE_WITH("export", tests, start, stop);

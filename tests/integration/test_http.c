@@ -2,11 +2,13 @@
 #include "fixture.h"
 #include "http_requests.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONNECTIONS_MAX 256
+#define AT_ONCE 128
 
 static struct server s;
 
@@ -238,6 +240,30 @@ static void test_many_connections(void **state) {
     redisFree(c);
 }
 
+/* Requests that arrive at the same time are served over several turns. Some clients go before their request is served. */
+static void test_requests_at_once(void **state) {
+    struct wire w[AT_ONCE];
+    char line[64];
+
+    (void)state;
+    for (int i = 0; i < AT_ONCE; i++)
+        wire_open(&w[i], "127.0.0.1", http_port);
+    assert_int_equal(kill(s.pid, SIGSTOP), 0);
+    for (int i = 0; i < AT_ONCE; i++)
+        wire_send_text(&w[i], i % 2 ? "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                    : "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    for (int i = 0; i < AT_ONCE; i += 3)
+        wire_reset(&w[i]);
+    assert_int_equal(kill(s.pid, SIGCONT), 0);
+    for (int i = 0; i < AT_ONCE; i++) {
+        if (i % 3 == 0)
+            continue;
+        assert_true(wire_read_line(&w[i], line, sizeof line, EVENTUALLY_MS));
+        assert_string_equal(line, "HTTP/1.1 200 OK");
+        wire_close(&w[i]);
+    }
+}
+
 /* The client goes while its command waits for a job: the job stays in the queue. */
 static void test_client_that_goes(void **state) {
     redisContext *c = client_open_on(&s);
@@ -336,6 +362,7 @@ int main(void) {
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_logins),
         cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_requests_at_once),
         cmocka_unit_test(test_client_that_goes),
         cmocka_unit_test(test_large_input),
         cmocka_unit_test(test_document),

@@ -61,6 +61,25 @@ static void test_refusals(void **state) {
     expect(r, ":3", "LLEN here");
 }
 
+/* The tasks stay in Redis if the user may not add them. */
+static void test_user(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    expect(q, "+OK", "ACL SETUSER mover on >secret +@all ~moved:*");
+    moving_fill(r, "moved:a", "LPUSH", 0, 3);
+    moving_fill(r, "fixed", "LPUSH", 0, 3);
+    IMPORT(2, "WRONGPASS", "--user", "mover", "moved:a");
+    setenv("PGDISQUE_PASSWORD", "secret", 1);
+    IMPORT(0, "3 tasks moved", "--user", "mover", "moved:a");
+    IMPORT(2, "NOPERM", "--user", "mover", "fixed");
+    unsetenv("PGDISQUE_PASSWORD");
+    moving_in_order(q, "moved:a", 3);
+    expect(q, ":0", "QLEN fixed");
+    IMPORT(0, "3 tasks moved", "fixed");
+    moving_in_order(q, "fixed", 3);
+    expect(q, ":1", "ACL DELUSER mover");
+}
+
 /* Tasks that the queue does not accept stay in Redis. The import continues with them later. */
 static void test_pause(void **state) {
     (void)state;
@@ -306,10 +325,10 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),  cmocka_unit_test(test_bytes),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_pause),  cmocka_unit_test(test_large),      cmocka_unit_test(test_sidekiq),
-        cmocka_unit_test(test_resque), cmocka_unit_test(test_laravel),    cmocka_unit_test(test_celery),
-        cmocka_unit_test(test_kills),  cmocka_unit_test(test_two_follow),
+        cmocka_unit_test(test_lists),   cmocka_unit_test(test_bytes),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_user),    cmocka_unit_test(test_pause),  cmocka_unit_test(test_large),
+        cmocka_unit_test(test_sidekiq), cmocka_unit_test(test_resque), cmocka_unit_test(test_laravel),
+        cmocka_unit_test(test_celery),  cmocka_unit_test(test_kills),  cmocka_unit_test(test_two_follow),
     };
 
     return RUN_SUITE_WITH("import", tests, start, stop);

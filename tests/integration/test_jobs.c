@@ -269,6 +269,30 @@ static void test_maxlen_holds_within_a_batch(void **state) {
     redisFree(c);
 }
 
+#define TRACE "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+/* A line about dead letters may be left out in the second after another, so the job dies again until there is one. */
+static bool a_death_is_logged(redisContext *c, const char *id) {
+    expect_start(c, "[[", "GETJOB FROM traced");
+    expect(c, ":1", "NACK %s", id);
+    if (!WAIT_UNTIL(strcmp(queue_field(c, "traced", "dead"), "1") == 0, EVENTUALLY_MS))
+        fail_msg("it does not die");
+    expect(c, ":1", "ENQUEUE %s", id);
+    return file_contains(server.log,
+                         text_of("\"subject\":\"job\",\"job\":\"%s\",\"traceparent\":\"" TRACE "\"", id));
+}
+
+static void test_the_log_has_the_trace_of_a_dead_letter(void **state) {
+    redisContext *c = client_open();
+    const char *id = add_job(c, "traced", "x", "RETRY 600 ATTEMPTS 1 HEADER traceparent " TRACE);
+
+    (void)state;
+    expect(c, "+OK", "CONFIG SET log-format json");
+    EVENTUALLY(a_death_is_logged(c, id));
+    expect(c, "+OK", "CONFIG SET log-format text");
+    redisFree(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_life_of_a_job),
@@ -288,6 +312,7 @@ int main(void) {
         cmocka_unit_test(test_at_most_once_is_acknowledged),
         cmocka_unit_test(test_many_jobs_over_many_queues),
         cmocka_unit_test(test_maxlen_holds_within_a_batch),
+        cmocka_unit_test(test_the_log_has_the_trace_of_a_dead_letter),
     };
 
     return RUN_SUITE("jobs", tests);

@@ -240,10 +240,10 @@ static const char *word_for(const char *word) {
         snprintf(number, 16, "%d", (random_below(2) ? 1 : -1) * (1 + (int)random_below(3)));
         return number;
     case 'S':
-        snprintf(number, 16, "2%d00000000", 7 + (int)random_below(3));
+        snprintf(number, 16, "2%c00000000", "789"[random_below(3)]);
         return number;
     case 'M':
-        snprintf(number, 16, "2%d00000000123", 7 + (int)random_below(3));
+        snprintf(number, 16, "2%c00000000123", "789"[random_below(3)]);
         return number;
     case 'C':
         return conditions[random_below(4)];

@@ -348,6 +348,110 @@ static void test_rate(void **state) {
     assert_in_range(most_within("rate", 100), 2, 20 + 20 + 10);
 }
 
+/* The next reply is a job with that text in it. */
+static void get_by_wire(struct wire *w, const char *part) {
+    struct value *v = wire_reply(w, 60000);
+    char *text;
+
+    assert_non_null(v);
+    text = value_text(v);
+    assert_true(strncmp(text, "[[", 2) == 0);
+    assert_non_null(strstr(text, part));
+    free(text);
+    value_free(v);
+    wire_close(w);
+}
+
+static long long database_ms(void) {
+    return postgres_number(server.database, "select (extract(epoch from clock_timestamp()) * 1000)::bigint");
+}
+
+/* Clients of three servers wait for the tokens of a rate below one per second. The first job comes at once. By the
+ * database's clock, the third one comes a whole period after it, and the fourth one later. */
+static void test_rate_with_a_period(void **state) {
+    long long began = database_ms();
+    struct wire w[SERVERS];
+
+    (void)state;
+    expect(at[A], "+OK", "QCONFIG slow SET rate 2/10s");
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(strcmp(ask(at[i], "QCONFIG slow GET rate"), "[\"rate\" \"2/10s\"]") == 0);
+    fill("slow", 4, 1000);
+    for (int i = 0; i < SERVERS; i++)
+        wait_at(i, &w[i], "slow");
+    for (int i = 0; i < SERVERS; i++)
+        get_by_wire(&w[i], "\"x\"");
+    assert_true(database_ms() - began >= 10000);
+    assert_int_equal(held("slow"), 3);
+    /* A client that waits hears of the new rate, at another server as well. */
+    wait_at(B, &w[B], "slow");
+    expect(at[A], "+OK", "QCONFIG slow SET rate 0");
+    get_by_wire(&w[B], "\"x\"");
+}
+
+/* ---- server-max-active ---- */
+
+static void limit_servers(const char *queue, int most) {
+    expect(at[A], "+OK", "QCONFIG %s SET server-max-active %d", queue, most);
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(strcmp(ask(at[i], "QCONFIG %s GET server-max-active", queue),
+                          text_of("[\"server-max-active\" \"%d\"]", most)) == 0);
+}
+
+/* Each server has its own jobs. An end at another server makes room, and a job that was added at a full server goes
+ * to a client of another one. */
+static void test_most_of_a_server(void **state) {
+    char ids[SERVERS][2][ID_SIZE];
+    struct wire w, other;
+
+    (void)state;
+    limit_servers("each", 2);
+    fill("each", 7, 600);
+    for (int i = 0; i < SERVERS; i++) {
+        take(at[i], "each", ids[i][0]);
+        take(at[i], "each", ids[i][1]);
+        assert_true(queue_is_empty(at[i], "each"));
+    }
+    wait_at(A, &w, "each");
+    HOLDS_FOR(50, wire_pending(&w) == 0);
+    expect(at[C], ":1", "ACKJOB %s", ids[A][1]);
+    get_by_wire(&w, "\"x\"");
+    wait_at(A, &w, "each");
+    expect(at[B], ":1", "ACKJOB %s", ids[B][0]);
+    wait_at(B, &other, "each");
+    add_job(at[A], "each", "y", "RETRY 600");
+    get_by_wire(&other, "\"y\"");
+    HOLDS_FOR(50, wire_pending(&w) == 0);
+    expect(at[C], ":1", "NACK %s", ids[A][0]);
+    get_by_wire(&w, "\"x\"");
+}
+
+/* The limits of the queue hold beside those of its servers. */
+static void test_most_of_a_server_and_of_all(void **state) {
+    char id[ID_SIZE];
+    struct wire w;
+
+    (void)state;
+    expect(at[A], "+OK", "QCONFIG both SET max-active 3 group-max-active 2");
+    limit_servers("both", 2);
+    for (int i = 0; i < 6; i++)
+        add_job(at[i % SERVERS], "both", "x", i < 3 ? "RETRY 600 GROUP g" : "RETRY 600");
+    EVENTUALLY(number(at[A], "QLEN both") == 5);
+    take(at[A], "both", id);
+    take(at[A], "both", id);
+    assert_true(queue_is_empty(at[A], "both"));
+    take(at[B], "both", id);
+    assert_true(queue_is_empty(at[B], "both"));
+    assert_true(queue_is_empty(at[C], "both"));
+    assert_int_equal(held("both"), 3);
+    wait_at(A, &w, "both");
+    expect(at[C], ":1", "ACKJOB %s", id);
+    HOLDS_FOR(50, wire_pending(&w) == 0);
+    take(at[C], "both", id);
+    expect(at[A], "+OK", "QCONFIG both SET server-max-active 0 max-active 0");
+    get_by_wire(&w, "\"x\"");
+}
+
 /* A transaction of SQL that works and acknowledges holds its slot, and gives it back with its end. */
 static void test_beside_sql(void **state) {
     PGconn *worker = PQconnectdb(server.database);
@@ -378,6 +482,9 @@ int main(void) {
         TEST(test_a_limit_that_is_lowered),
         TEST(test_at_most_once),
         TEST(test_rate),
+        TEST(test_rate_with_a_period),
+        TEST(test_most_of_a_server),
+        TEST(test_most_of_a_server_and_of_all),
         TEST(test_beside_sql),
     };
 

@@ -1,4 +1,4 @@
-/* Rights on queues, on the ways to a queue that no argument names: patterns, events, options, schedules, transactions. */
+/* Rights on queues, on the ways to a queue that no argument names: patterns, events, options, schedules, transactions, workflows. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -191,6 +191,30 @@ static void test_lists_of_ids(void **state) {
     expect(admin, ":1", "ACKJOB %s", other);
 }
 
+/* The reply that the ID of a deleted job gets. */
+static void expect_unknown(const char *call, const char *other, const char *deleted) {
+    char unknown[300];
+
+    snprintf(unknown, sizeof unknown, "%s", ask(tenant, text_of(call, deleted)));
+    assert_memory_equal(unknown, "-", 1);
+    assert_string_equal(ask(tenant, text_of(call, other)), unknown);
+}
+
+/* Workflows and batches name jobs in options. A job of another queue is as a job that does not exist. */
+static void test_flows_with_jobs_of_other_queues(void **state) {
+    const char *other = add_job(admin, "strange:f", "x", ""), *deleted = add_job(admin, "own:f", "x", "");
+    char batch[60];
+
+    (void)state;
+    expect(admin, ":1", "DELJOB %s", deleted);
+    assert_int_equal(sscanf(ask(admin, "BATCH NEW strange:f"), "\"%59[^\"]\"", batch), 1);
+    expect_unknown("ADDJOB own:f x 0 AFTER %s", other, deleted);
+    expect_unknown("ADDJOB own:f x 0 BATCH %s", batch, deleted);
+    expect_unknown("BATCH NEW own:f BATCH %s", batch, deleted);
+    expect(admin, ":1", "BATCH CLOSE %s", batch);
+    expect(tenant, ":0", "QLEN own:f");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -204,6 +228,7 @@ int main(void) {
         TEST(test_release_keeps_jobs_of_other_queues),
         TEST(test_transactions),
         TEST(test_lists_of_ids),
+        TEST(test_flows_with_jobs_of_other_queues),
     };
 
     return RUN_SUITE("queue_rights", tests);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 enum { A, B, C };
+#define MANY 200
 
 #define MEGABYTE 1000000
 #define LOST_ROUNDS 40
@@ -310,6 +311,40 @@ static void test_lost_connections(void **state) {
     EVENTUALLY(all_have("lost", 0));
 }
 
+/* A WAITJOB for many jobs, which end at two servers. One of these is killed, and the connections of the waiting server
+ * are lost. */
+static void test_many_jobs(void **state) {
+    const char *ids[MANY];
+    char command[16 + MANY * 64] = "WAITJOB";
+    redisReply *reply;
+
+    (void)state;
+    keep("many", "1000");
+    for (int i = 0; i < MANY; i++) {
+        ids[i] = add_job(at[i % 2], "many", "x", "");
+        strcat(strcat(command, " "), ids[i]);
+    }
+    later(at[C], command);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(at[C], &done), REDIS_OK);
+    for (int i = 0; i < MANY; i++) {
+        if (i == MANY / 2) {
+            server_kill(group_size[A]);
+            ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "
+                         "where datname = current_database() and application_name like 'pgdisque%read'");
+        }
+        expect(at[i < MANY / 2 ? A : B], ":1", "ACKJOB RESULT r%d %s", i, ids[i]);
+    }
+    assert_int_equal(redisGetReply(at[C], (void **)&reply), REDIS_OK);
+    assert_int_equal(reply->elements, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_string_equal(reply->element[i]->element[0]->str, ids[i]);
+        assert_string_equal(reply->element[i]->element[1]->str, "done");
+        assert_string_equal(reply->element[i]->element[2]->str, text_of("r%zu", i));
+    }
+    freeReplyObject(reply);
+}
+
 static void test_kills(void **state) {
     const char *done = delivered("kills", "x"), *open = delivered("kills", "y");
     struct wire w;
@@ -386,6 +421,7 @@ int main(void) {
         TEST(test_ways_out_of_waiting),
         TEST(test_deaf_servers),
         TEST(test_lost_connections),
+        TEST(test_many_jobs),
         TEST(test_kills),
         TEST(test_long_and_short),
         TEST(test_flushall),

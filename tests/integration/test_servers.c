@@ -214,6 +214,47 @@ static void test_worked_on_elsewhere(void **state) {
     check_no_returned_peer("working");
 }
 
+/* A message between servers is lost if one of them is taken for dead, so CANCEL is repeated. */
+static bool cancel_is_heard(struct wire *heard, const char *id) {
+    struct value *v;
+    char *got;
+    bool is;
+
+    expect(at[B], ":1", "CANCEL %s", id);
+    v = wire_reply(heard, 1000);
+    got = value_text(v);
+    is = strcmp(got, text_of("[\"message\" \"__cancel__:cancelled\" \"%s\"]", id)) == 0;
+    value_free(v);
+    free(got);
+    return is;
+}
+
+/* The worker hears at its server, and the job ends with NACK, or with the lease that another server watches now. */
+static void test_cancelled_elsewhere(void **state) {
+    const char *id = add_job(at[A], "cancelled", "x", "RETRY 60");
+    const char *left = add_job(at[A], "cancelled", "y", "RETRY 2");
+    struct wire heard, waiting;
+
+    (void)state;
+    raw_open_on(&heard, group_size[C]);
+    raw_open_on(&waiting, group_size[C]);
+    wire_words(&heard, "SUBSCRIBE", "__cancel__:cancelled", NULL);
+    raw_expect(&heard, "[\"subscribe\" \"__cancel__:cancelled\" :1]");
+    get_job(at[A], "cancelled", "x");
+    EVENTUALLY(cancel_is_heard(&heard, id));
+    expect(at[A], "-CANCELLED the job is cancelled: end it with NACK or ACKJOB", "WORKING %s", id);
+    expect(at[A], ":1", "NACK %s", id);
+    assert_string_equal(job_field(at[C], id, "state"), "gone");
+    get_job(at[A], "cancelled", "y");
+    wire_words(&waiting, "WAITJOB", left, NULL);
+    EVENTUALLY(raw_waits(&waiting, at[C]));
+    expect(at[B], ":1", "CANCEL %s", left);
+    raw_expect(&waiting, "[\"cancelled\" $-1]");
+    EVENTUALLY(all_have("cancelled", 0) && all_agree("cancelled"));
+    wire_close(&heard);
+    wire_close(&waiting);
+}
+
 static void test_shown_anywhere(void **state) {
     const char *id = add_job(at[A], "shown", "body", "RETRY 100");
 
@@ -486,6 +527,7 @@ int main(void) {
         TEST(test_nacked_elsewhere),
         TEST(test_enqueued_and_dequeued_elsewhere),
         TEST(test_worked_on_elsewhere),
+        TEST(test_cancelled_elsewhere),
         TEST(test_shown_anywhere),
         TEST(test_delays_end_for_all),
         TEST(test_delayed_and_gone),

@@ -241,29 +241,29 @@ static void to_waiting_session(const char *function) {
 
 struct held {
     redisContext *c;
-    struct wire patient, hasty;
+    struct wire waiting, hasty;
     pid_t sender;
 };
 
 /* Both jobs are committed on the primary, and not on the standby. */
 static void hold(struct held *h, const char *queue) {
     h->c = client_open_on(&guarded);
-    raw_open_on(&h->patient, &guarded);
+    raw_open_on(&h->waiting, &guarded);
     raw_open_on(&h->hasty, &guarded);
     add_job(h->c, queue, "first", "");
     h->sender = walsender_stop(&primary);
-    wire_words(&h->patient, "ADDJOB", queue, "patient", "0", NULL);
+    wire_words(&h->waiting, "ADDJOB", queue, "waiting", "0", NULL);
 }
 
 static void let_go(struct held *h) {
     struct value *v;
 
     kill(h->sender, SIGCONT);
-    v = wire_reply(&h->patient, EVENTUALLY_MS);
+    v = wire_reply(&h->waiting, EVENTUALLY_MS);
     assert_non_null(v);
     assert_int_equal(v->type, '+');
     value_free(v);
-    wire_close(&h->patient);
+    wire_close(&h->waiting);
     wire_close(&h->hasty);
     redisFree(h->c);
 }
@@ -282,12 +282,12 @@ static void test_cancelled_wait_is_no_answer(void **state) {
     to_waiting_session("pg_cancel_backend");
     wire_words(&h.hasty, "ADDJOB", "cancelled", "hasty", "300", NULL);
     raw_expect(&h.hasty, TOO_LATE);
-    assert_int_equal(wire_pending(&h.patient), 0);
+    assert_int_equal(wire_pending(&h.waiting), 0);
     let_go(&h);
     h.c = client_open_on(&guarded);
     EVENTUALLY(number(h.c, "QLEN cancelled") == 2);
     get_job(h.c, "cancelled", "first");
-    get_job(h.c, "cancelled", "patient");
+    get_job(h.c, "cancelled", "waiting");
     redisFree(h.c);
 }
 
@@ -299,11 +299,11 @@ static void test_lost_wait_is_no_answer(void **state) {
     hold(&h, "lost");
     to_waiting_session("pg_terminate_backend");
     to_waiting_session("pg_cancel_backend");
-    HOLDS_FOR(SILENCE_MS, wire_pending(&h.patient) == 0);
+    HOLDS_FOR(SILENCE_MS, wire_pending(&h.waiting) == 0);
     let_go(&h);
     h.c = client_open_on(&guarded);
     get_job(h.c, "lost", "first");
-    get_job(h.c, "lost", "patient");
+    get_job(h.c, "lost", "waiting");
     assert_true(queue_is_empty(h.c, "lost"));
     redisFree(h.c);
 }

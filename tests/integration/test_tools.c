@@ -81,6 +81,7 @@ static void test_queues(void **state) {
     TOOLING(0, "[]", "queues", "no-such-*");
     TOOLING(1, "--sort must be name|len", "queues", "--sort", "size");
     TOOLING(1, "there is no such option", "queues", "--nonsense");
+    TOOLING(1, "there is no such option", "work", "-p", "7711", "jobs", "--", "true");
 }
 
 static void test_hostile_names(void **state) {
@@ -121,11 +122,18 @@ static void test_peek(void **state) {
 }
 
 static void test_add(void **state) {
-    const char *out;
+    const char *out, *got;
 
     (void)state;
     TOOLING(0, "\"id\":\"D-", "add", "t-add", "one", "--retry", "100", "--priority", "5");
     assert_int_equal(tooling_run_words(&out, (const char *const[]){ "add", "t-add", NULL }, "t\nwo"), 0);
+    TOOLING(0, "D-", "add", "t-headers", "x", "--header", "tenant=acme", "--header", "a=b=c\"", "--header",
+            "e=");
+    got = ask(c, "GETJOB WITHHEADERS FROM t-headers");
+    if (strstr(got, "\"headers\" [\"a\" \"b=c\\x22\" \"e\" \"\" \"tenant\" \"acme\"]") == NULL)
+        fail_msg("%s", got);
+    TOOLING(1, "an equals sign and a text: tenant", "add", "t-headers", "x", "--header", "tenant");
+    TOOLING(1, "the name of a HEADER must have 1 to 128 bytes", "add", "t-headers", "x", "--header", "=x");
     TOOLING(0, "D-", "add", "--table", "--", "t-add", "--three");
     get_job(c, "t-add", "one");
     get_job(c, "t-add", "t\x0awo");
@@ -389,7 +397,7 @@ static void test_completion_of_bash(void **state) {
     tooling_says(out, "complete -F _pgdisque pgdisque");
     for (size_t i = 0; i < tool_queues.option_count; i++)
         tooling_says(out, text_of(" %s", tool_queues.options[i].name));
-    tooling_says(out, "queues top peek add import");
+    tooling_says(out, "queues top peek add work import");
     tooling_says(out, "\nname len in out dead idle\n");
     tooling_says(out, "\nremote-apply remote-flush remote-write local async\n");
     tooling_says(out, "--tls-port --tls-cert-file");
@@ -428,15 +436,16 @@ static void test_manual(void **state) {
     for (size_t i = 0; i < LENGTH(sections); i++) {
         const char *page = sections[i];
 
-        shell(0, text_of("\"$TOOL\" man %s > '%s/page'", page, scratch_dir()));
+        shell(0, text_of("\"$TOOL\" man %s > '%s/page.%s'", page, scratch_dir(), page));
         if (shell_has("groff"))
-            assert_string_equal(
-                shell(0, text_of("groff -ww -man -Tutf8 -Z '%s/page' 2>&1 >/dev/null", scratch_dir())), "");
+            assert_string_equal(shell(0, text_of("groff -ww -man -Tutf8 -Z '%s/page.%s' 2>&1 >/dev/null",
+                                                 scratch_dir(), page)),
+                                "");
         /* The pages have no date. */
         if (shell_has("mandoc"))
             assert_string_equal(
-                shell(0, text_of("mandoc -Tlint -W warning '%s/page' | grep -v 'missing date' || :",
-                                 scratch_dir())),
+                shell(0, text_of("mandoc -Tlint -W warning '%s/page.%s' | grep -v 'missing date' || :",
+                                 scratch_dir(), page)),
                 "");
     }
     tooling_says(shell(0, "\"$TOOL\" man 5"), "unixsocketperm");

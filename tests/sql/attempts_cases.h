@@ -23,8 +23,8 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_CLAIM_WALK, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2 owner=3; 1/0/3 attempts=2",
       .params = { "1", FIRST, "100", NOW, "9" },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1; 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1; "
-              "0 3 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 -; 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1 -; "
+              "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 owner=3 attempts=2; "
               "1/0/3 ready=12:01:00 deliveries=1 owner=9 attempts=2" },
     { SQL_CLAIM_WALK, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",
@@ -40,7 +40,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_CLAIM_KEYS, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2 backoff=4; 1/0/2 deliveries=2 attempts=2 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW, "9" },
-      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -1; 1 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1",
+      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 -; 1 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1 -",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=4 leased=12:00:00; "
               "1/0/2 deliveries=2 owner=3 attempts=2" },
     { SQL_CLAIM_KEYS, "a backoff lengthens the lease", .jobs = "1/0/1 deliveries=3 backoff=4",
@@ -50,13 +50,14 @@ static const struct stmt_case attempts_cases[] = {
       .found = "t" },
     { SQL_ACK_JOBS, "a job that is about to die was not queued",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3",
-      .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 -infinity -; 2 12:00:30 -", .left = "" },
+      .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 -infinity - -; 2 12:00:30 - -", .left = "" },
     { SQL_WAKE_EXPIRED, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 wake=11:30:00 deliveries=2 attempts=2 owner=3",
-      .params = { "-infinity", NOW, "9" }, .rows = "1 0 1 -infinity 11:30:00 60 -", .left = "" },
+      .params = { "-infinity", NOW, "9" }, .rows = "1 0 1 -infinity 11:30:00 60 - f -", .left = "" },
     { SQL_EXPIRE_IN_ORDER, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 deliveries=2 attempts=2 owner=3",
-      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 -", .left = "" },
+      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 - f -",
+      .left = "" },
     { SQL_REQUEUE_JOBS,
       "NACK: its delay and error; a delay of 0 is none; never past the end; the last one dies",
       .jobs =
@@ -93,8 +94,8 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", "{1,1,1,1,1,1}", "{5,5,5,5,5,5}",
                   "{e,e,e,e,e,e}", "{@11:59:40,@11:59:40,@11:59:40,@11:59:40,@11:59:40,@11:59:40}",
                   "{@11:59:50,@11:59:50,@11:59:50,@11:59:50,@11:59:50,@11:59:50}", NOW, "9", "{}", "{}" },
-      .rows = "1 t 11:59:45 11:59:45 f f; 2 f 12:00:30 11:59:45 f f; 3 f 12:09:00 - f f; 4 f 11:59:40 - t f; "
-              "5 f 12:00:30 - t f; 6 f 12:09:00 11:59:45 f f",
+      .rows = "1 t 290000-01-01 00:00:00+00 11:59:45 f f; 2 f 12:00:30 11:59:45 f f; 3 f 12:09:00 - f f; 4 f "
+              "11:59:40 - t f; 5 f 12:00:30 - t f; 6 f 12:09:00 11:59:45 f f",
       .left = "1/0/1 ready=11:59:45 wake=11:59:45 deliveries=1 nacks=1 error=e; "
               "1/0/2 ready=11:59:45 wake=11:59:45 deliveries=1 nacks=1 error=e; "
               "1/0/3 ready=11:59:40 deliveries=1 nacks=1 leased=11:59:46 error=e; "
@@ -107,15 +108,15 @@ static const struct stmt_case attempts_cases[] = {
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 attempts=2 owner=3; "
               "1/0/2 ready=12:00:30 deliveries=2 attempts=2 backoff=4 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:59:00,@11:59:00}", "{90,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 90 12:01:30 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 t f",
+      .rows = "1 90 12:01:30 f f 12:00:30 f f f; 2 60 12:01:00 f f 12:00:30 t f f",
       .left = "1/0/1 ready=12:01:30 deliveries=1 owner=9 attempts=2 leased=12:00:00; "
               "1/0/2 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=4 leased=12:00:00" },
     { SQL_COUNT_QUEUES, "dead jobs; a job that is about to die is not queued",
       .setup = "call test.die('1/0/2 attempts=2; 1/0/3 attempts=2'); "
                "call test.put('1/0/4 deliveries=2 attempts=2')",
-      .params = { "{1}", NOW }, .rows = "1 1 0 0 0 2" },
+      .params = { "{1}", NOW }, .rows = "1 1 0 0 0 2 0 0" },
     { SQL_LOAD_COUNTS, "a job that is about to die is not queued", .jobs = "1/0/1 deliveries=2 attempts=2",
-      .params = { NOW }, .rows = "1 1 0 1 - -" },
+      .params = { NOW }, .rows = "1 1 0 0 0 1 - -" },
     { SQL_LOAD_LEASES, "a job that is about to die, and one in its last attempt",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=1 attempts=2 owner=3; 1/0/4 deliveries=1 attempts=2 owner=3",
@@ -132,14 +133,16 @@ static const struct stmt_case attempts_cases[] = {
       .setup = "call test.die('1/0/2 deliveries=2 attempts=2 error=e'); "
                "call test.put('1/0/1 deliveries=1 attempts=2 backoff=3 deadqueue=d error=e')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
-      .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" - - -; "
-              "2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 2 - - \"e\" 11:00:00 - -" },
+      .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" "
+              "- - - - - - -; 2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 "
+              "2 - - \"e\" 11:00:00 - - - - - -" },
     { SQL_DEAD_LETTER_JOBS, "only jobs whose last attempt is over",
       .jobs =
           "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
           "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2; "
           "1/0/5 deliveries=2 attempts=2 nacks=1 additional_deliveries=1 error=e backoff=7 body=b owner=3",
-      .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW }, .rows = "5 - - - 13:00:00 60 -",
+      .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW },
+      .rows = "5 - - - 13:00:00 60 - f - 2 -",
       .left = "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 owner=3 attempts=2; "
               "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2",
       .query = "select test.dead()",
@@ -157,8 +160,9 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_DEAD_LETTER_JOBS, "the key is free; a job that is there already is not changed",
       .setup = "call test.die('1/0/1 attempts=2 body=first'); "
                "call test.put('1/0/1 deliveries=2 attempts=2; 1/0/2 deliveries=2 attempts=2 key=k')",
-      .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 - - - 13:00:00 60 -; 2 - - - 13:00:00 60 -",
-      .left = "", .query = "select test.dead()",
+      .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
+      .rows = "1 - - - 13:00:00 60 - f - 2 -; 2 - - - 13:00:00 60 - f - 2 -", .left = "",
+      .query = "select test.dead()",
       .found = "1/0/1 body=first attempts=2; 1/0/2 died=12:00:00 deliveries=2 attempts=2 key=k" },
     { SQL_REVIVE_JOBS, "it takes its key again; if another job has the key, it stays dead; an ID given twice",
       .setup = "call test.die('1/0/1 attempts=2 key=free; 1/0/2 attempts=2 key=taken; "
@@ -190,6 +194,60 @@ static const struct stmt_case attempts_cases[] = {
       .left = "1/-1/2 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2; "
               "1/0/1 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2",
       .query = "select test.dead()", .found = "1/0/3 attempts=2; 2/0/4 attempts=2" },
+    { SQL_REVIVE_QUEUE, "the jobs that the filters match; the page ends after the last job that it looked at",
+      .setup =
+          "call test.die('1/0/1 attempts=2 error=lost; 1/0/2 attempts=2 error=smtp-lost; 1/0/3 attempts=2; "
+          "1/0/4 attempts=2 error=lost'); update pgdisque.dead_job set headers = '{\"a\": \"b\", \"c\": "
+          "\"d\"}', "
+          "died_at = died_at - interval '1 hour' where id in (1, 2)",
+      .params = { "1", FIRST, "3", NOW, "9", "lost", "60", "7200", "{\"a\": \"b\"}" },
+      .rows = "0 1 13:00:00; 0 2 13:00:00; 0 3 -", .left = ANY,
+      .query = "select count(*) from pgdisque.dead_job", .found = "2" },
+    { SQL_REVIVE_QUEUE, "the limit ends the search after the last job that it takes",
+      .setup = "call test.die('1/0/1 attempts=2; 1/0/2 attempts=2; 1/0/3 attempts=2')",
+      .params = { "1", FIRST, "9", NOW, "2" }, .rows = "0 1 13:00:00; 0 2 -; 0 2 13:00:00", .left = ANY,
+      .query = "select string_agg(id::text, ' ') from pgdisque.dead_job", .found = "3" },
+    { SQL_REVIVE_QUEUE, "with a rate each job is delayed; in another queue it has no unique key",
+      .setup = "call test.die('1/0/1 attempts=2 key=k; 1/0/2 attempts=2 key=l')",
+      .params = { "1", FIRST, "9", NOW, "9", "NULL", "NULL", "NULL", "NULL", "2", "@12:00:10", "500000" },
+      .rows = ANY, .left = ANY,
+      .query = "select string_agg(concat_ws(' ', queue_id, id, ready_at::time, wake_at = ready_at, "
+               "encode(unique_key, 'escape')), '; ' order by id) from pgdisque.job",
+      .found = "2 1 12:00:10 t; 2 2 12:00:10.5 t" },
+    { SQL_DELETE_QUEUE_DEAD, "the jobs that the filters match",
+      .setup = "call test.die('1/0/1 attempts=2 error=lost; 1/0/2 attempts=2; 1/0/3 attempts=2 error=lost; "
+               "2/0/4 attempts=2 error=lost')",
+      .params = { "1", FIRST, "9", NOW, "9", "lost" }, .rows = "0 3 2", .query = "select test.dead()",
+      .found = "1/0/2 attempts=2; 2/0/4 attempts=2 error=lost" },
+    { SQL_EDIT_DEAD, "what is given is changed",
+      .setup = "call test.die('1/0/1 attempts=2 backoff=3; 1/0/2 attempts=2')",
+      .params = { "1", "0", "1", "new", "NULL", "5", "0" }, .rows = "1", .query = "select test.dead()",
+      .found = "1/0/1 body=new attempts=5; 1/0/2 attempts=2" },
+    { SQL_EXPIRE_DEAD, "the first that died, as many as the limit of each queue",
+      .setup = "call test.die('1/0/1 attempts=2; 1/0/2 attempts=2; 2/0/3 attempts=2; 3/0/4 attempts=2'); "
+               "update pgdisque.dead_job set died_at = died_at - interval '1 hour' where id = 2",
+      .params = { "{1,2}", "{@13:00:00,@10:00:00}", "1" }, .rows = "1", .query = "select test.dead()",
+      .found = "1/0/1 attempts=2; 2/0/3 attempts=2; 3/0/4 attempts=2" },
+    { SQL_WAKE_EXPIRED,
+      "a job becomes a dead letter if its queue keeps expired jobs; an element that EXPIRE dated does not",
+      .setup = "insert into pgdisque.queue_setting values (1, 'expired', 'dead'), (2, 'expired', 'drop'); "
+               "call test.put('1/0/1 expires=11:00:00 wake=11:00:00 error=e; 2/0/2 expires=11:00:00 "
+               "wake=11:00:00; "
+               "1/0/3 expires=11:00:00 wake=11:00:00'); "
+               "update pgdisque.job set own_expires_at = 'infinity' where id = 3",
+      .params = { "-infinity", NOW, "9" },
+      .rows = "1 0 1 290000-01-01 00:00:00+00 11:00:00 60 - t -; 1 0 3 290000-01-01 00:00:00+00 11:00:00 60 "
+              "- f -; 2 0 2 290000-01-01 00:00:00+00 11:00:00 60 - f -",
+      .left = "",
+      .query = "select string_agg(concat_ws(' ', queue_id, id, died_at::time, attempts, encode(error, "
+               "'escape')), ';') "
+               "from pgdisque.dead_job",
+      .found = "1 1 11:00:00 e" },
+    { SQL_EXPIRE_IN_ORDER, "a job becomes a dead letter if its queue keeps expired jobs",
+      .setup = "insert into pgdisque.queue_setting values (1, 'expired', 'dead'); call test.put('1/0/1 "
+               "expires=11:00:00')",
+      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 11:00:00 11:00:00 60 - t -",
+      .left = "", .query = "select count(*) from pgdisque.dead_job where attempts is null", .found = "1" },
     { SQL_RELEASE_HELD, "the last attempt is reported",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3",
       .params = { "{1}", "{0}", "{1}", "{@12:00:30}", NOW }, .rows = "1 t",
@@ -204,7 +262,7 @@ static const struct stmt_case attempts_cases[] = {
       .found = "1/0/1 nacks=1 additional_deliveries=1 attempts=2" },
     { SQL_ACK_TOKENS, "a job that is about to die was not queued",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3", .params = { "{1}", "{0}", "{1}", "{1}", NOW },
-      .rows = "1 -infinity -", .left = "" },
+      .rows = "1 -infinity - -", .left = "" },
     { SQL_SET_SETTINGS, "a dead queue that leads elsewhere", .setup = DEAD_CHAIN,
       .params = { "{4,4}", "{retry,deadqueue}", "{5,a}" }, .rows = "t f", .query = DEAD_CHAIN_NOW,
       .found = "b c none a 5" },
@@ -221,13 +279,14 @@ static const struct stmt_case attempts_cases[] = {
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 deliveries=2 attempts=2 error=e; 2/-1/3 attempts=9; "
                "2/0/1 attempts=1')",
       .params = { "1", "0", "1", "2", "false", "9999" },
-      .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - -; "
-              "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - -",
+      .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - - - - - - t; "
+              "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE_DEAD, "pages of a queue",
       .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2; 3/0/1 attempts=2')",
       .params = { "2", "0", "1", "9", "true", "9999" },
-      .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - -", .ordered = true },
+      .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - - - - - t",
+      .ordered = true },
 };
 
 #endif

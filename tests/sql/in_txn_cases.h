@@ -51,8 +51,8 @@
           "ready jobs, from the left, by priority and age, up to the limit",                                 \
           .jobs = "1/0/1; 1/-1/2; 1/0/3; 2/0/4; 2/0/5",                                                      \
           .params = { "{2,1}", FROM_FIRST, "3", NOW, "9" },                                                  \
-          .rows = "1 2 0 4 12:01:00 13:00:00 60 0 0 \"x\" -; 1 2 0 5 12:01:00 13:00:00 60 0 0 \"x\" -; "     \
-                  "2 1 -1 2 12:01:00 13:00:00 60 0 0 \"x\" -",                                               \
+          .rows = "1 2 0 4 12:01:00 13:00:00 60 0 0 \"x\" - -; 1 2 0 5 12:01:00 13:00:00 60 0 0 \"x\" - -; " \
+                  "2 1 -1 2 12:01:00 13:00:00 60 0 0 \"x\" - -",                                             \
           .left = "1/-1/2 ready=12:01:00 deliveries=1 owner=9; 1/0/1; 1/0/3; "                               \
                   "2/0/4 ready=12:01:00 deliveries=1 owner=9; 2/0/5 ready=12:01:00 deliveries=1 owner=9" },  \
         { SQL_CLAIM_IN_TXN,                                                                                  \
@@ -60,7 +60,7 @@
           .jobs = "1/0/1; 1/0/2 ready=12:00:30 owner=3 deliveries=1; 1/0/3 wake=11:00:00 delay=300; "        \
                   "1/0/4 expires=12:00:00; 1/0/5 retry=0; 2/0/6; 2/0/7 owner=3 deliveries=1",                \
           .params = { "{1,2}", "{0,0}", "{1,6}", "9", NOW, "9" },                                            \
-          .rows = "1 1 0 5 infinity 13:00:00 0 0 0 \"x\" -; 2 2 0 7 12:01:00 13:00:00 60 0 1 \"x\" -",       \
+          .rows = "1 1 0 5 infinity 13:00:00 0 0 0 \"x\" - -; 2 2 0 7 12:01:00 13:00:00 60 0 1 \"x\" - -",   \
           .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 wake=11:00:00 delay=300; "        \
                   "1/0/4 expires=12:00:00; 1/0/5 ready=infinity retry=0 deliveries=1 owner=9; 2/0/6; "       \
                   "2/0/7 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9" },                     \
@@ -69,14 +69,15 @@
           .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2; "                           \
                   "1/0/3 backoff=3 deliveries=1 attempts=2",                                                 \
           .params = { "{1}", "{-32768}", "{0}", "9", NOW, "9" },                                             \
-          .rows = "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -1; 1 1 0 3 12:01:00 13:00:00 60 0 0 \"x\" -1",    \
+          .rows =                                                                                            \
+              "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 -; 1 1 0 3 12:01:00 13:00:00 60 0 0 \"x\" -1 -",    \
           .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 attempts=2; "    \
                   "1/0/3 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=3 leased=12:00:00" },        \
         { SQL_CLAIM_IN_TXN,                                                                                  \
           "a queue named twice gives a job once",                                                            \
           .jobs = "1/0/1",                                                                                   \
           .params = { "{1,1}", FROM_FIRST, "1", NOW, "9" },                                                  \
-          .rows = "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -",                                                \
+          .rows = "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",                                              \
           .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9" },                                             \
         { SQL_POP_IN_TXN,                                                                                    \
           "the first jobs of the first queue with jobs, up to the limit",                                    \
@@ -98,7 +99,7 @@
                   "1/0/4 expires=12:00:00; 1/0/5 deliveries=2 attempts=2; "                                  \
                   "1/0/6 deliveries=1 attempts=2 backoff=4 deadqueue=q error=e key=k",                       \
           .params = { "{1}", "{0}", "{1}", "{0}", "9", NOW },                                                \
-          .rows = "0 6 11:00:00 13:00:00 60 0 0 \"x\" 1 2 4 \"q\" \"e\" \"k\" - - 1",                        \
+          .rows = "0 6 11:00:00 13:00:00 60 0 0 \"x\" 1 2 4 \"q\" \"e\" \"k\" - - - - - 1",                  \
           .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 wake=11:00:00 delay=300; "        \
                   "1/0/4 expires=12:00:00; 1/0/5 deliveries=2 attempts=2" },                                 \
         { SQL_POP_IN_TXN, "nothing", .params = { "{}", "{}", "{}", "{}", "9", NOW } },                       \

@@ -13,13 +13,14 @@
     "update pgdisque.job set delay = 1, nacks = 3, additional_deliveries = 4, replicate = 2, unique_key = " \
     "'k', "                                                                                                 \
     "unique_until = ready_at, worker = 'w', slot = 1, attempts = 9, backoff = 7, leased_at = ready_at, "    \
-    "deadqueue = 'd', error = 'e', group_key = 'g', own_expires_at = expires_at"
+    "deadqueue = 'd', error = 'e', group_key = 'g', own_expires_at = expires_at, headers = '{}', progress " \
+    "= '{}', errors = '[]'"
 #define RENAMED_ROW                                                                                      \
     "select concat_ws(' ', delay, nacks, additional_deliveries, replicate, unique_key is null and "      \
     "unique_until is "                                                                                   \
     "null and worker is null and slot is null and leased_at is null and group_key is null and owner is " \
     "null, attempts, backoff, encode(deadqueue, 'escape'), encode(error, 'escape'), own_expires_at = "   \
-    "expires_at) from pgdisque.job"
+    "expires_at, headers, progress, errors) from pgdisque.job"
 
 #define KEY_CASES                                                                                         \
     { SQL_EMPTY_LIST,                                                                                     \
@@ -42,6 +43,12 @@
           .params = { FROM_2_TO_4 },                                                                      \
           .rows = "0 4 0 5 11:00:00 13:00:00 60 -",                                                       \
           .left = "1/0/5" },                                                                              \
+        { SQL_EMPTY_QUEUE,                                                                                \
+          "jobs in all states, as many as the limit",                                                     \
+          .jobs = "1/-1/9; 1/0/1; 1/0/2 ready=12:00:30 owner=3; 1/0/3; 1/0/4; 1/0/5",                     \
+          .params = { FROM_2_TO_4 },                                                                      \
+          .rows = "0 2 0 5 12:00:30 13:00:00 60 -; 0 3 0 5 11:00:00 13:00:00 60 -",                       \
+          .left = "1/-1/9; 1/0/1; 1/0/4; 1/0/5" },                                                        \
         { SQL_EMPTY_LIST, "nothing", .params = { ALL_OF_A_LIST } },                                       \
         { SQL_DATE_LIST,                                                                                  \
           "queued jobs get another end, with a wake time",                                                \
@@ -109,7 +116,7 @@
           .rows = "- - - - - - - - 1; 1 0 1 11:00:00 13:00:00 60 \"g\" - -",                              \
           .left = ANY,                                                                                    \
           .query = RENAMED_ROW,                                                                           \
-          .found = "1 3 4 2 t 9 7 d e t" },                                                               \
+          .found = "1 3 4 2 t 9 7 d e t {} {} []" },                                                      \
         { SQL_RENAME_LIST, "nothing is there", .jobs = "1/0/1 ready=12:00:30 owner=3; 2/0/2",             \
           .params = { "1", "2", "1", "10", "f", NOW }, .rows = "- - - - - - - - 0" },                     \
         { SQL_RENAME_LIST, "too many together", .jobs = "1/0/1; 1/0/2; 2/0/3",                            \

@@ -2,8 +2,8 @@
 #define POP(limit) "1", FIRST, limit, NOW
 #define TAKE_2 "{0,0}", "{0,0}"
 #define UNDELIVERED(id, place, wake) \
-    "0 " id " 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - " place " " wake "13:00:00 "
-#define NO_POP "- - - - - - - - - - - - - - - - - - - "
+    "0 " id " 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - - " place " " wake "13:00:00 "
+#define NO_POP "- - - - - - - - - - - - - - - - - - - - - - "
 
 #define LIMIT_CASES_H
 
@@ -21,6 +21,16 @@
 #define RATE(rate, tokens)                                                \
     "insert into pgdisque.queue_setting values (1, 'rate', '" rate "'); " \
     "insert into pgdisque.bucket values (" tokens ", now() + interval '1 hour', 1)"
+/* Queue 1 has a rate with a period of 10 seconds and a burst of 3, so many tokens, and gets no more for an hour. */
+#define RATE_10S(rate, tokens)                                                       \
+    "insert into pgdisque.queue_setting values (1, 'rate', '" rate "'), "            \
+    "(1, 'rate-period', '10'), (1, 'rate-burst', '3'); insert into pgdisque.bucket " \
+    "values (" tokens " - 1e6, now() + interval '8760001 hours', 1)"
+/* The tokens of each queue, and whether an older server finds any. */
+#define BUCKETS                                                                                   \
+    "select string_agg(concat_ws(':', queue_id, round(case when settled_at > '3000-01-01' then "  \
+    "tokens + 1e6 else tokens end), case when settled_at > '3000-01-01' and tokens < 1 then 'f' " \
+    "else 'o' end), ' ' order by queue_id) from pgdisque.bucket"
 #define WALK(limit) "1", FIRST, limit, NOW, "9"
 #define NOTHING_RETURNED "{1}", "{0}", "{0}"
 #define SLOTS                                                                                             \
@@ -30,10 +40,11 @@
 #define TWO_RUNNING \
     "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4"
 #define TAKEN(job) job " ready=12:01:00 deliveries=1 owner=9"
-#define ROW_OF(id, walked, room) "0 " id " 12:01:00 13:00:00 60 0 0 \"x\" - " walked " " room " f -"
+#define ROW_OF(id, walked, room) "0 " id " 12:01:00 13:00:00 60 0 0 \"x\" - - " walked " " room " f -"
+#define ROW_WAIT(id, room, wait) "0 " id " 12:01:00 13:00:00 60 0 0 \"x\" - - t " room " f " wait
 #define STARTED_3 "{@11:59:00,@11:59:00,@11:59:00}"
 #define STARTED_5 "{@11:59:00,@11:59:00,@11:59:00,@11:59:00,@11:59:00}"
-#define NO_ROW "- - - - - - - - - - "
+#define NO_ROW "- - - - - - - - - - - "
 
 #define LIMIT_CASES                                                                                          \
     { SQL_CLAIM_LIMITED,                                                                                     \
@@ -57,7 +68,7 @@
           "the limit has gone",                                                                              \
           .jobs = "1/0/3",                                                                                   \
           .params = { WALK("10"), NOTHING_RETURNED },                                                        \
-          .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - t 10 f -",                                           \
+          .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - - t 10 f -",                                         \
           .left = TAKEN("1/0/3") },                                                                          \
         { SQL_CLAIM_LIMITED,                                                                                 \
           "slots of jobs that have ended, have expired, or were delivered elsewhere since",                  \
@@ -75,7 +86,7 @@
           .jobs = "1/-9/3; 1/0/1 ready=11:00:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 owner=3",         \
           .setup = MAX_ACTIVE("2"),                                                                          \
           .params = { WALK("10"), "{1,1}", "{0,0}", "{0,1}" },                                               \
-          .rows = "0 1 12:01:00 13:00:00 60 0 1 \"x\" - f 0 f -",                                            \
+          .rows = "0 1 12:01:00 13:00:00 60 0 1 \"x\" - - f 0 f -",                                          \
           .left = "1/-9/3; 1/0/1 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; 1/0/2 "        \
                   "ready=12:00:30 owner=3",                                                                  \
           .query = SLOTS,                                                                                    \
@@ -115,8 +126,9 @@
           .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
           .setup = RATE("20", "5"),                                                                          \
           .params = { WALK("10"), NOTHING_RETURNED },                                                        \
-          .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - t 2 f 50; 0 2 12:01:00 13:00:00 60 0 0 \"x\" - t 2 " \
-                  "f 50",                                                                                    \
+          .rows =                                                                                            \
+              "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - t 2 f 50; 0 2 12:01:00 13:00:00 60 0 0 \"x\" - - t 2 " \
+              "f 50",                                                                                        \
           .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; 1/0/3",                                              \
           .query = "select tokens, settled_at <= clock_timestamp() from pgdisque.bucket",                    \
           .found = "0 t" },                                                                                  \
@@ -131,9 +143,42 @@
           .jobs = TWO_RUNNING "; 1/0/5",                                                                     \
           .setup = MAX_ACTIVE("4") "; " RATE("10", "1"),                                                     \
           .params = { WALK("10"), NOTHING_RETURNED },                                                        \
-          .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - t 1 f 100",                                          \
+          .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - - t 1 f 100",                                        \
           .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 "            \
                   "owner=3; " TAKEN("1/0/3") "; 1/0/4; 1/0/5" },                                             \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a rate with a period: a wait of seconds",                                                         \
+          .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
+          .setup = RATE_10S("2", "2.5"),                                                                     \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows =                                                                                            \
+              "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - t 2 f 2500; 0 2 12:01:00 13:00:00 60 0 0 \"x\" - -"    \
+              " t 2 f 2500",                                                                                 \
+          .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; 1/0/3; 1/0/4",                                       \
+          .query = "select tokens + 1e6, settled_at - interval '8760000 hours' <= clock_timestamp(), "       \
+                   "settled_at > '3000-01-01' from pgdisque.bucket",                                         \
+          .found = "0.5 t t" },                                                                              \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a burst: no more tokens, however long the pause was; the fence of the former rate is removed",    \
+          .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
+          .setup = RATE_10S("2", "9") "; update pgdisque.queue_setting set value = '1' "                     \
+                                      "where name = 'rate-period'; update pgdisque.queue_setting "           \
+                                      "set value = '0' where name = 'rate-burst'; "                          \
+                                      "update pgdisque.queue_setting set value = '30' where name = 'rate'",  \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = ROW_WAIT("1", "3", "34") "; " ROW_WAIT("2", "3", "34") "; " ROW_WAIT("3", "3", "34"),      \
+          .query = "select tokens, settled_at <= clock_timestamp() from pgdisque.bucket",                    \
+          .found = "0 t",                                                                                    \
+          .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; " TAKEN("1/0/3") "; 1/0/4" },                        \
+        { SQL_POP_LIMITED,                                                                                   \
+          "a rate with a period and a burst",                                                                \
+          .jobs = "1/0/3; 1/0/4",                                                                            \
+          .setup = RATE_10S("2", "1"),                                                                       \
+          .params = { POP("2"), "f", TAKE_2 },                                                               \
+          .rows = UNDELIVERED("3", "1", "13:00:00 ") "1 f 5000",                                             \
+          .left = "1/0/4",                                                                                   \
+          .query = BUCKETS,                                                                                  \
+          .found = "1:0:f" },                                                                                \
         { SQL_POP_LIMITED,                                                                                   \
           "the first jobs, up to the limit and the wanted number",                                           \
           .jobs = TWO_RUNNING "; 1/0/5 wake=13:00:00",                                                       \
@@ -149,7 +194,7 @@
           .jobs = "1/0/1 ready=11:30:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3",    \
           .setup = MAX_ACTIVE("2"),                                                                          \
           .params = { POP("2"), "t", TAKE_2 },                                                               \
-          .rows = "0 1 11:30:00 13:00:00 60 0 0 \"x\" 1 - - - - - - - 1 13:00:00 13:00:00 2 f -",            \
+          .rows = "0 1 11:30:00 13:00:00 60 0 0 \"x\" 1 - - - - - - - - - - 1 13:00:00 13:00:00 2 f -",      \
           .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3" },                                             \
         { SQL_POP_LIMITED,                                                                                   \
           "the last jobs are moved; to the same queue, too",                                                 \
@@ -185,9 +230,9 @@
           .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30; 1/0/6",                                               \
           .setup = MAX_ACTIVE("4"),                                                                          \
           .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{3,3,4,5,1}", STARTED_5, "{}", NOW, "9", "{}", "{}" },  \
-          .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f t 11:00:00 f f; "                         \
-                  "3 60 12:01:00 f t 11:00:00 f f; 4 60 12:00:30 f f 12:00:30 f t; "                         \
-                  "5 60 12:01:00 f f 12:00:30 f f",                                                          \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f f; 2 60 12:01:00 f t 11:00:00 f f f; "                     \
+                  "3 60 12:01:00 f t 11:00:00 f f f; 4 60 12:00:30 f f 12:00:30 f t f; "                     \
+                  "5 60 12:01:00 f f 12:00:30 f f f",                                                        \
           .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "   \
                   "1/0/3 ready=12:01:00 owner=9; 1/0/4 ready=12:01:00 owner=9; 1/0/5 ready=12:00:30; 1/0/6", \
           .query = SLOTS,                                                                                    \
@@ -197,8 +242,8 @@
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3",            \
           .setup = MAX_ACTIVE("1"),                                                                          \
           .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", STARTED_3, "{}", NOW, "9", "{}", "{}" },              \
-          .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f f 12:00:30 f f; 3 60 11:00:00 f t "       \
-                  "11:00:00 f t",                                                                            \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f f; 2 60 12:01:00 f f 12:00:30 f f f; 3 60 11:00:00 f t "   \
+                  "11:00:00 f t f",                                                                          \
           .left = "1/0/1 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9; 1/0/2 ready=12:01:00 " \
                   "deliveries=1 "                                                                            \
                   "owner=9; "                                                                                \
@@ -210,7 +255,7 @@
           .jobs = "1/0/2 deliveries=1 owner=3",                                                              \
           .setup = MAX_ACTIVE("1"),                                                                          \
           .params = { "{1}", "{0}", "{2}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
-          .rows = "1 60 12:01:00 f t 11:00:00 f f",                                                          \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f f",                                                        \
           .left = "1/0/2 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9",                       \
           .query = SLOTS,                                                                                    \
           .found = "1:2:1 2:2:0" },                                                                          \
@@ -219,13 +264,13 @@
           .jobs = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3",                                        \
           .setup = MAX_ACTIVE("1"),                                                                          \
           .params = { "{1}", "{0}", "{3}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
-          .rows = "1 60 11:00:00 f t 11:00:00 f t" },                                                        \
+          .rows = "1 60 11:00:00 f t 11:00:00 f t f" },                                                      \
         { SQL_WORKING_LIMITED,                                                                               \
           "needs no slot where each group has its own limit",                                                \
           .jobs = "1/0/3",                                                                                   \
           .setup = MAX_ACTIVE("2") "; insert into pgdisque.queue_setting values (1, 'per-group', '1')",      \
           .params = { "{1}", "{0}", "{3}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
-          .rows = "1 60 12:01:00 f t 11:00:00 f f",                                                          \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f f",                                                        \
           .left = "1/0/3 ready=12:01:00 owner=9",                                                            \
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0" },                                                                          \
@@ -237,13 +282,29 @@
           .params = { "{2,1}", NOW },                                                                        \
           .rows = "1 0; 2 2",                                                                                \
           .ordered = true },                                                                                 \
+        { SQL_SET_SETTINGS,                                                                                  \
+          "slots for as many as may run; those that are there stay as they are",                             \
+          .setup = MAX_ACTIVE("5"),                                                                          \
+          .params = { "{1,2,2}", "{max-active,retry,max-active}", "{3,9,2}" },                               \
+          .rows = "t f",                                                                                     \
+          .query = "select string_agg(concat_ws(':', queue_id, n, id), ' ' order by queue_id, n) "           \
+                   "from pgdisque.slot",                                                                     \
+          .found = "1:1:1 1:2:2 1:3 1:4 1:5 2:1 2:2" },                                                      \
+        { SQL_SET_SETTINGS,                                                                                  \
+          "a bucket for each rate: full and fenced with a period or a burst, else empty",                    \
+          .params = { "{1,1,2,2,3,3,4}", "{rate,rate-period,rate,rate-period,rate,rate-burst,rate-burst}",   \
+                      "{2,10,2,1,9,4,5}" },                                                                  \
+          .rows = "t f",                                                                                     \
+          .query = BUCKETS,                                                                                  \
+          .found = "1:1000000:f 2:0:o 3:1000000:f" },                                                        \
     {                                                                                                        \
-        SQL_SET_SETTINGS, "slots for as many as may run; those that are there stay as they are",             \
-            .setup = MAX_ACTIVE("5"), .params = { "{1,2,2}", "{max-active,retry,max-active}", "{3,9,2}" },   \
-            .rows = "t f",                                                                                   \
-            .query = "select string_agg(concat_ws(':', queue_id, n, id), ' ' order by queue_id, n) "         \
-                     "from pgdisque.slot",                                                                   \
-            .found = "1:1:1 1:2:2 1:3 1:4 1:5 2:1 2:2"                                                       \
+        SQL_SET_SETTINGS, "the fence of an existing bucket follows the rate, and the tokens stay",           \
+            .setup = RATE("30", "7") "; insert into pgdisque.queue_setting values (2, 'rate', '2'), "        \
+                                     "(2, 'rate-period', '10'), (3, 'rate', '2'), (3, 'rate-burst', '4'); "  \
+                                     "insert into pgdisque.bucket select 4 - 1e6, now() + "                  \
+                                     "interval '8760000 hours', n from generate_series(2, 3) as n",          \
+            .params = { "{1,2,2,3}", "{rate-burst,rate,rate-period,rate-burst}", "{3,5,1,0}" },              \
+            .rows = "t f", .query = BUCKETS, .found = "1:7:f 2:4:o 3:4:o"                                    \
     }
 
 #endif

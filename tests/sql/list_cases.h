@@ -16,11 +16,13 @@
 #define NOT_IN_A_LIST                                                                                      \
     "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; " \
     "1/0/5 expires=12:00:00; "
-/* The values of attempts, backoff, deadqueue, error, unique_key, unique_until and group_key. */
-#define NONE "- - - - - - -"
+/* The values of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key, headers, progress and
+ * errors. */
+#define NONE "- - - - - - - - - -"
 #define UNDELIVERED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
-#define LEFT_BEHIND \
-    "id leased_at own_expires_at owner queue_id ready_at slot unique_key unique_until worker | 0"
+#define LEFT_BEHIND                                                                                \
+    "id leased_at own_expires_at owner queue_id ready_at slot sorted_set unique_key unique_start " \
+    "unique_until worker | 0"
 #define OWN_ENDS                                                                                          \
     "select string_agg(id || '=' || coalesce(to_char(own_expires_at, 'HH24:MI'), '-'), ' ' order by id) " \
     "from pgdisque.job"
@@ -63,13 +65,13 @@
           .setup = "update pgdisque.job "                                                                    \
                    "set unique_key = 'k', unique_until = test.at('13:30:00'), group_key = 'g'",              \
           .params = { "1", FIRST, "100", NOW },                                                              \
-          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 1 3 4 \"q\" \"e\" \"k\" 13:30:00 \"g\"",               \
+          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 1 3 4 \"q\" \"e\" \"k\" 13:30:00 \"g\" - - -",         \
           .left = "" },                                                                                      \
         { SQL_POP_LAST,                                                                                      \
           "with all that it has",                                                                            \
           .jobs = "1/0/1 attempts=3 backoff=4 deadqueue=q error=e key=k",                                    \
           .params = { "1", FIRST, "1", NOW },                                                                \
-          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 3 4 \"q\" \"e\" \"k\" - -",                          \
+          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 3 4 \"q\" \"e\" \"k\" - - - - -",                    \
           .left = "" },                                                                                      \
         { SQL_MOVE_FIRST,                                                                                    \
           "to their places, in order; no longer leased; of keys none",                                       \
@@ -297,7 +299,7 @@
         SQL_EXPIRE_IN_ORDER, "not what lives longer",                                                        \
             .jobs = "1/0/1 expires=12:00:00; 1/0/2; 1/0/3 expires=11:00:00",                                 \
             .params = { "{1}", "{0}", "{0}", "5", "100", NOW },                                              \
-            .rows = "1 0 1 11:00:00 12:00:00 60 -; 1 0 3 11:00:00 11:00:00 60 -", .left = "1/0/2"            \
+            .rows = "1 0 1 11:00:00 12:00:00 60 - f -; 1 0 3 11:00:00 11:00:00 60 - f -", .left = "1/0/2"    \
     }
 
 #endif

@@ -7,22 +7,25 @@
 /* Part of statement_cases.h: jobs that get another rank. */
 
 /* A row with a value in every column, and its former values. */
-#define FULL_ROW                                                                                       \
-    "update pgdisque.job set wake_at = expires_at, delay = 1, deliveries = 2, nacks = 3, "             \
-    "additional_deliveries = 4, "                                                                      \
-    "replicate = 2, owner = 5, unique_key = 'k', unique_until = ready_at, worker = 'w', slot = 1, "    \
-    "attempts = 9, backoff = 7, leased_at = ready_at, deadqueue = 'd', error = 'e', own_expires_at = " \
-    "expires_at; "                                                                                     \
-    "insert into pgdisque.unique_key (id, expires_at, until, queue_id, retry, rank, key) "             \
-    "select id, expires_at, expires_at, queue_id, retry, rank, unique_key from pgdisque.job; "         \
-    "drop table if exists pg_temp.was; create temp table was as select to_jsonb(j) as job from "       \
+#define FULL_ROW                                                                                          \
+    "update pgdisque.job set wake_at = expires_at, delay = 1, deliveries = 2, nacks = 3, "                \
+    "additional_deliveries = 4, "                                                                         \
+    "replicate = 2, owner = 5, unique_key = 'k', unique_until = ready_at, unique_start = true, worker = " \
+    "'w', slot = 1, "                                                                                     \
+    "attempts = 9, backoff = 7, leased_at = ready_at, deadqueue = 'd', error = 'e', sorted_set = 's', "   \
+    "own_expires_at = "                                                                                   \
+    "expires_at, headers = '{}', progress = '{}', errors = '[]'; "                                        \
+    "insert into pgdisque.unique_key (id, expires_at, until, queue_id, retry, rank, key) "                \
+    "select id, expires_at, expires_at, queue_id, retry, rank, unique_key from pgdisque.job; "            \
+    "drop table if exists pg_temp.was; create temp table was as select to_jsonb(j) as job from "          \
     "pgdisque.job as j"
-#define CHANGED_COLUMNS                                                                                   \
-    "select string_agg(n.key, ' ' order by n.key) || ' | ' || (select count(*) from pg_temp.was, "        \
-    "jsonb_each(job) as o where o.value = 'null' and o.key <> 'group_key') || coalesce((select ' | ' || " \
-    "rank from "                                                                                          \
-    "pgdisque.unique_key), '') "                                                                          \
-    "from pgdisque.job as j, pg_temp.was as w, jsonb_each(to_jsonb(j)) as n "                             \
+#define CHANGED_COLUMNS                                                                            \
+    "select string_agg(n.key, ' ' order by n.key) || ' | ' || (select count(*) from pg_temp.was, " \
+    "jsonb_each(job) as o where o.value = 'null' and o.key not in ('group_key', 'in_flow')) || "   \
+    "coalesce((select ' | ' || "                                                                   \
+    "rank from "                                                                                   \
+    "pgdisque.unique_key), '') "                                                                   \
+    "from pgdisque.job as j, pg_temp.was as w, jsonb_each(to_jsonb(j)) as n "                      \
     "where n.value is distinct from w.job -> n.key"
 
 #define RERANK_CASES                                                                                        \

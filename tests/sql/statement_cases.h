@@ -1,6 +1,7 @@
 #ifndef STATEMENT_CASES_H
 #define STATEMENT_CASES_H
 
+#include "flow_cases.h"
 #include "group_cases.h"
 #include "held_cases.h"
 #include "in_txn_cases.h"
@@ -121,8 +122,8 @@ static const struct stmt_case cases[] = {
     /* ---- claiming ---- */
     { SQL_CLAIM_WALK, "queued jobs, and not leased, delayed or expired ones", .jobs = ALL_STATES,
       .params = { "1", FIRST, "100", NOW, "9" },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -; 0 3 12:01:00 13:00:00 60 0 1 \"x\" -; "
-              "0 6 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -; 0 3 12:01:00 13:00:00 60 0 1 \"x\" - -; "
+              "0 6 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2 ready=12:00:30 deliveries=1 owner=3; "
               "1/0/3 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; "
@@ -133,32 +134,32 @@ static const struct stmt_case cases[] = {
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3" },
     { SQL_CLAIM_WALK, "the first jobs by rank, then ID", .jobs = "1/-2/9; 1/0/1; 1/0/2; 1/3/0",
       .params = { "1", FIRST, "2", NOW, "9" },
-      .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" -; 0 1 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" - -; 0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/-2/9 ready=12:01:00 deliveries=1 owner=9; 1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2; 1/3/0" },
     { SQL_CLAIM_WALK, "only behind the scan position, and of one queue", .jobs = "1/0/1; 1/0/2; 1/0/3; 2/0/4",
-      .params = { "1", "0", "2", "10", NOW, "9" }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .params = { "1", "0", "2", "10", NOW, "9" }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1; 1/0/2; 1/0/3 ready=12:01:00 deliveries=1 owner=9; 2/0/4" },
     { SQL_CLAIM_WALK, "retry 0 is leased for ever", .jobs = "1/0/1 retry=0 nacks=2",
-      .params = { "1", FIRST, "1", NOW, "9" }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" -",
+      .params = { "1", FIRST, "1", NOW, "9" }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" - -",
       .left = "1/0/1 ready=infinity retry=0 deliveries=1 nacks=2 owner=9" },
     { SQL_CLAIM_WALK, "ready to the microsecond, gone to the microsecond",
       .jobs = "1/0/1 ready=12:00:00; 1/0/2 ready=12:00:00.000001; 1/0/3 expires=12:00:00",
-      .params = { "1", FIRST, "9", NOW, "9" }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .params = { "1", FIRST, "9", NOW, "9" }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:00.000001; "
               "1/0/3 expires=12:00:00" },
     { SQL_CLAIM_WALK, "the delay, and the last attempt of a delayed job",
       .jobs = "1/0/1 delay=300; 1/0/2 delay=300 deliveries=1 attempts=2",
       .params = { "1", FIRST, "9", NOW, "9" },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" 300; 0 2 12:01:00 13:00:00 60 0 0 \"x\" -301",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" 300 -; 0 2 12:01:00 13:00:00 60 0 0 \"x\" -301 -",
       .left = ANY },
     { SQL_CLAIM_WALK, "limit 0 takes nothing", .jobs = "1/0/1", .params = { "1", FIRST, "0", NOW, "9" } },
     { SQL_CLAIM_KEYS, "ready jobs of several queues, an ID given twice once",
       .jobs = "1/0/1; 1/0/2; 2/-1/3 owner=3 deliveries=1; 2/0/4 ready=12:00:01 owner=3 deliveries=1; "
               "2/0/5 expires=12:00:00; 2/0/6 retry=0",
       .params = { "{2,2,2,2,1,1,1}", "{0,0,0,-1,0,0,0}", "{6,5,4,3,1,1,99}", NOW, "9" },
-      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -; 2 -1 3 12:01:00 13:00:00 60 0 1 \"x\" -; "
-              "2 0 6 infinity 13:00:00 0 0 0 \"x\" -",
+      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" - -; 2 -1 3 12:01:00 13:00:00 60 0 1 \"x\" - -; "
+              "2 0 6 infinity 13:00:00 0 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2; "
               "2/-1/3 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; "
               "2/0/4 ready=12:00:01 deliveries=1 owner=3; 2/0/5 expires=12:00:00; "
@@ -168,12 +169,13 @@ static const struct stmt_case cases[] = {
 
     /* ---- ending, putting back, extending ---- */
     { SQL_ACK_JOBS, "in every state but expired", .jobs = ALL_STATES, .params = { ALL_KEYS, NOW },
-      .rows = "1 11:00:00 -; 2 12:00:30 -; 3 11:00:00 -; 4 infinity -; 5 infinity -; 6 11:00:00 -; "
-              "8 infinity -",
+      .rows = "1 11:00:00 - -; 2 12:00:30 - -; 3 11:00:00 - -; 4 290000-01-01 "
+              "00:00:00+00 - -; 5 290000-01-01 00:00:00+00 - -; 6 11:00:00 - -; "
+              "8 infinity - -",
       .left = "1/0/7 ready=10:00:00 expires=11:59:59" },
     { SQL_ACK_JOBS, "an ID given twice counts once; queue and rank are part of the key",
       .jobs = "1/0/1; 1/5/2; 2/0/1", .params = { "{1,1,1}", "{0,0,0}", "{1,1,2}", NOW },
-      .rows = "1 11:00:00 -", .left = "1/5/2; 2/0/1" },
+      .rows = "1 11:00:00 - -", .left = "1/5/2; 2/0/1" },
     { SQL_ACK_JOBS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW } },
     { SQL_FIND_LOCKED, "none is locked", .jobs = "1/0/1; 2/0/1",
       .params = { "{1,1,1}", "{0,0,0}", "{1,1,2}" }, .rows = "", .left = "1/0/1; 2/0/1" },
@@ -183,7 +185,7 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", "{1,1,1,1,1,1,1,1,1}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", NOW, "{}" },
-      .rows = "2 12:00:30 - f; 4 12:05:00 - f; 9 12:05:00 - f",
+      .rows = "2 12:00:30 - f; 4 290000-01-01 00:00:00+00 - f; 9 290000-01-01 00:00:00+00 - f",
       .left = "1/0/1; 1/0/2 ready=12:00:00 deliveries=1 nacks=1; 1/0/3 deliveries=1 owner=3; "
               "1/0/4 ready=12:00:00 wake=13:00:00 delay=300 nacks=1; 1/0/5 wake=11:00:00 delay=300; "
               "1/0/6 wake=13:00:00; 1/0/7 ready=10:00:00 expires=11:59:59; "
@@ -194,7 +196,7 @@ static const struct stmt_case cases[] = {
               "1/0/3 ready=12:05:00 wake=12:05:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3",
       .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{1,2,3,4,1}", "{0,1,0,0,0}", "{NULL,NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL,NULL}", NOW, "{}" },
-      .rows = "1 12:00:30 - f; 2 12:00:30 - f; 3 12:05:00 - f",
+      .rows = "1 12:00:30 - f; 2 12:00:30 - f; 3 290000-01-01 00:00:00+00 - f",
       .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; 1/0/2 ready=12:00:00 deliveries=1 "
               "nacks=1; "
               "1/0/3 ready=12:00:00 wake=13:00:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3" },
@@ -214,8 +216,8 @@ static const struct stmt_case cases[] = {
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", TIMES_12("@11:59:40"),
                   TIMES_12("@11:59:50"), NOW, "9", "{}", "{}" },
-      .rows = "1 f 12:00:30 - f f; 12 t 11:59:48 - f f; 2 t 11:59:40 - f f; 3 f 12:00:40 - f f; "
-              "6 f 12:05:00 - f f",
+      .rows = "1 f 12:00:30 - f f; 12 t 11:59:48 - f f; 2 t 11:59:40 - f f; 3 f 12:00:40 - f f; 6 f "
+              "290000-01-01 00:00:00+00 - f f",
       .left = "1/0/1 ready=11:59:40 deliveries=1 nacks=1; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
               "1/0/3 ready=11:59:40 deliveries=1 nacks=1; "
               "1/0/4 ready=12:00:51 deliveries=2 nacks=1 owner=9; 1/0/5 ready=11:59:45 deliveries=1 owner=9; "
@@ -267,10 +269,10 @@ static const struct stmt_case cases[] = {
                   "{@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:"
                   "00}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f f 12:00:30 f f; "
-              "3 60 12:01:00 f t 11:00:00 f f; 4 60 12:01:00 f f 12:05:00 f f; "
-              "5 60 12:01:00 f f 11:00:00 f f; 6 60 12:01:00 f t 11:00:00 f f; "
-              "8 0 infinity f f infinity f f",
+      .rows =
+          "1 60 12:01:00 f t 11:00:00 f f f; 2 60 12:01:00 f f 12:00:30 f f f; 3 60 12:01:00 f t 11:00:00 f "
+          "f f; 4 60 12:01:00 f f 290000-01-01 00:00:00+00 f f f; 5 60 12:01:00 f f 290000-01-01 00:00:00+00 "
+          "f f f; 6 60 12:01:00 f t 11:00:00 f f f; 8 0 infinity f f infinity f f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/3 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9; "
               "1/0/4 ready=12:01:00 wake=13:00:00 delay=300 owner=9; "
@@ -280,12 +282,12 @@ static const struct stmt_case cases[] = {
     { SQL_WORKING_JOBS, "too late, and unchanged, when more than half of the TTL is over",
       .jobs = "1/0/1 ready=12:00:30 owner=3; 1/0/2 ready=12:00:30 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:00:00,@10:59:59}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:00:30 t f 12:00:30 f f",
+      .rows = "1 60 12:01:00 f f 12:00:30 f f f; 2 60 12:00:30 t f 12:00:30 f f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 owner=3" },
     { SQL_WORKING_JOBS, "an ID given twice: both rows have the time of its return",
       .jobs = "1/0/1 ready=12:00:30 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,1}", "{@11:30:00,@11:30:00}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 f f",
+      .rows = "1 60 12:01:00 f f 12:00:30 f f f; 2 60 12:01:00 f f 12:00:30 f f f",
       .left = "1/0/1 ready=12:01:00 owner=9" },
     { SQL_RELEASE_JOBS, "only running leases of that node, with that end",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 additional_deliveries=1 owner=9; 1/0/2 ready=12:00:30 "
@@ -338,13 +340,14 @@ static const struct stmt_case cases[] = {
               "1/0/5 expires=12:00:01 wake=12:00:01; 1/0/6 expires=12:00:00 wake=12:00:00 ready=12:00:00; "
               "1/0/7 expires=12:00:00 wake=12:00:00 ready=12:00:30 owner=3; 1/0/8 wake=11:00:00 delay=9",
       .params = { "-infinity", NOW, "100" },
-      .rows = "1 0 2 11:00:00 12:00:00 60 -; 1 0 3 infinity 12:00:00 60 -; 1 0 4 infinity 12:00:00 0 -; 1 0 "
-              "6 12:00:00 12:00:00 60 -; 1 0 7 12:00:30 12:00:00 60 -",
+      .rows = "1 0 2 11:00:00 12:00:00 60 - f -; 1 0 3 290000-01-01 00:00:00+00 12:00:00 60 - f -; 1 0 4 "
+              "infinity 12:00:00 0 - f -; 1 0 6 290000-01-01 00:00:00+00 12:00:00 60 - f -; 1 0 7 12:00:30 "
+              "12:00:00 60 - f -",
       .left = "1/0/1 expires=12:00:00; 1/0/5 expires=12:00:01 wake=12:00:01; 1/0/8 wake=11:00:00 delay=9" },
     { SQL_WAKE_EXPIRED, "after from, as many as the limit",
       .jobs = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/2 expires=11:00:02 wake=11:00:02; "
               "1/0/3 expires=11:00:01 wake=11:00:01",
-      .params = { "@11:00:01", NOW, "1" }, .rows = "1 0 2 11:00:00 11:00:02 60 -",
+      .params = { "@11:00:01", NOW, "1" }, .rows = "1 0 2 11:00:00 11:00:02 60 - f -",
       .left = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/3 expires=11:00:01 wake=11:00:01" },
     { SQL_WAKE_NEXT, "the next time behind from",
       .jobs = "1/0/1 wake=12:30:00; 2/0/2 wake=12:20:00; 1/0/3 wake=12:10:00; 1/0/4",
@@ -354,12 +357,12 @@ static const struct stmt_case cases[] = {
       .jobs = "1/0/1; 1/0/2; 1/0/3 ready=12:00:30 owner=3; 1/0/4 wake=13:00:00; 1/0/5; 1/0/6; 1/1/3; "
               "2/0/2; 2/0/5; 3/0/2",
       .params = { "{1,2}", "{0,0}", "{1,2}", "5", "100", "@13:00:00" },
-      .rows = "1 0 2 11:00:00 13:00:00 60 -; 1 0 3 12:00:30 13:00:00 60 -; 1 0 5 11:00:00 13:00:00 60 -; 2 0 "
-              "5 11:00:00 13:00:00 60 -",
+      .rows = "1 0 2 11:00:00 13:00:00 60 - f -; 1 0 3 12:00:30 13:00:00 60 - f -; 1 0 5 11:00:00 13:00:00 "
+              "60 - f -; 2 0 5 11:00:00 13:00:00 60 - f -",
       .left = "1/0/1; 1/0/4 wake=13:00:00; 1/0/6; 1/1/3; 2/0/2; 3/0/2" },
     { SQL_EXPIRE_IN_ORDER, "the limit holds for each queue", .jobs = "1/0/1; 1/0/2; 2/0/1; 2/0/2",
       .params = { "{1,2}", "{0,0}", "{0,0}", "5", "1", "@13:00:00" },
-      .rows = "1 0 1 11:00:00 13:00:00 60 -; 2 0 1 11:00:00 13:00:00 60 -", .left = "1/0/2; 2/0/2" },
+      .rows = "1 0 1 11:00:00 13:00:00 60 - f -; 2 0 1 11:00:00 13:00:00 60 - f -", .left = "1/0/2; 2/0/2" },
 
     /* ---- reading jobs ---- */
     { SQL_PEEK_FIRST, "queued jobs, in order", .jobs = ALL_STATES "; 1/-1/9 body=y; 2/0/10",
@@ -385,42 +388,43 @@ static const struct stmt_case cases[] = {
       .params = { "1", LAST, "3", NOW, LAST, "9999" } },
     { SQL_SHOW_JOBS, "in every state but expired, and as often as asked for", .jobs = ALL_STATES,
       .params = { "{1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0}", "{8,4,2,1,7,99,1}", NOW },
-      .rows = "1 1 0 8 infinity 13:00:00 f 3 0 0 0 0 1 \"x\" 1 - - - - - - -; "
-              "2 1 0 4 12:05:00 13:00:00 t - 60 300 0 0 1 \"x\" 0 - - - - - - -; "
-              "3 1 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 1 - - - - - - -; "
-              "4 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
-              "7 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -" },
+      .rows = "1 1 0 8 infinity 13:00:00 f 3 0 0 0 0 1 \"x\" 1 - - - - - - - - "
+              "- - -; 2 1 0 4 12:05:00 13:00:00 t - 60 300 0 0 1 \"x\" 0 - - - "
+              "- - - - - - - -; 3 1 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" "
+              "1 - - - - - - - - - - -; 4 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 "
+              "1 \"x\" 0 - - - - - - - - - - -; 7 1 0 1 11:00:00 13:00:00 f - "
+              "60 0 0 0 1 \"x\" 0 - - - - - - - - - - -" },
     { SQL_SCAN_JOBS, "pages over all queues, without bodies",
       .jobs = "1/0/1; 1/0/2; 1/0/3 expires=12:00:00; 1/1/1 ready=12:00:30 owner=3; 2/-1/1; 2/0/1",
       .params = { "1", "0", "1", "3", NOW, "false", "9999" },
-      .rows = "256 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -; "
-              "512 1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - -; "
-              "768 2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -",
+      .rows = "256 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t; "
+              "512 1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - - - - - - t; "
+              "768 2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_JOBS, "from the beginning, with bodies", .jobs = "-3/0/1; 5/0/2 wake=11:00:00",
       .params = { "-2147483648", FIRST, "10", NOW, "true", "9999" },
-      .rows = "257 -3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
-              "514 5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - -",
+      .rows = "257 -3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t; "
+              "514 5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE, "pages of a queue, in every state but expired",
       .jobs = "1/0/9; 2/0/1; 2/0/2 ready=12:00:30 owner=3; 2/0/3 expires=12:00:00; 2/0/4; 2/0/5; 3/0/1",
       .params = { "2", "0", "1", "2", NOW, "true", "9999" },
-      .rows = "257 2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - -; "
-              "514 2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -",
+      .rows = "257 2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t; "
+              "514 2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE, "as many as begin within the bytes", .jobs = "2/0/1 body=abc; 2/0/2; 2/0/3",
       .params = { "2", FIRST, "9", NOW, "true", "260" },
-      .rows = "259 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"abc\" 0 - - - - - - -; "
-              "516 2 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -" },
+      .rows = "259 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"abc\" 0 - - - - - - - - - - - t; "
+              "516 2 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t" },
     { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1",
       .params = { "2", FIRST, "9", NOW, "false", "9999" },
-      .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -" },
+      .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t" },
     { SQL_LOAD_COUNTS, "all jobs and queued jobs; a due job is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
-      .params = { NOW }, .rows = "1 8 4 1 0 1; 2 2 1 4 0 1; 3 1 1 - 0 1" },
+      .params = { NOW }, .rows = "1 8 4 2 0 1 0 1; 2 2 1 0 0 4 0 1; 3 1 1 0 0 - 0 1" },
     { SQL_LOAD_COUNTS, "the first queued job, by rank and by ID, and no leased job",
       .jobs = "1/0/3; 1/-2/9; 1/0/2 ready=12:00:30 owner=3; 2/0/1 ready=12:00:30 owner=3", .params = { NOW },
-      .rows = "1 3 2 2 -2 3; 2 1 0 1 - -" },
+      .rows = "1 3 2 0 0 2 -2 3; 2 1 0 0 0 1 - -" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f" },
@@ -502,7 +506,7 @@ static const struct stmt_case cases[] = {
       "all jobs, queued jobs, and the counters; a due job is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 ready=12:00:30 owner=3",
       .setup = "insert into pgdisque.queue_counter values (2, 7, 8), (3, 1, 1)", .params = { "{9,1,2}", NOW },
-      .rows = "9 0 0 0 0 0; 1 8 4 0 0 0; 2 1 0 7 8 0", .ordered = true },
+      .rows = "9 0 0 0 0 0 0 0; 1 8 4 0 0 0 2 0; 2 1 0 7 8 0 0 0", .ordered = true },
     { SQL_COUNT_QUEUES, "nothing", .params = { "{}", NOW } },
     { SQL_PAUSE_QUEUES, "each to its own state",
       .setup = "insert into pgdisque.queue (name, pause) values ('a', 0), ('b', 3), ('c', 1)",
@@ -526,6 +530,7 @@ static const struct stmt_case cases[] = {
       .found = "2:ttl" },
     LIMIT_CASES,
     GROUP_CASES,
+    FLOW_CASES,
     HELD_CASES,
     { SQL_UNPAUSE_ALL, "all",
       .setup = "insert into pgdisque.queue (name, pause, consume_end) values ('a', 0, 1), ('b', 3, null), "
@@ -572,7 +577,7 @@ static const struct stmt_case cases[] = {
                   "{0,0}", "{0,0}", "{0,0}", "{@18:00:00,@18:00:00}", "{0,0}", "{0,0}", "{\"\",\"\"}" },
       .query = TICKS, .found = "(12:00:00,f) (18:00:00,t)" },
     { SQL_LIST_SCHEDULES, "no next tick", .setup = A_SCHEDULE "; " NO_TICK, .params = { "NULL" },
-      .rows = "\"a\" 0 0 * * * \"q\" 1 - - - 60 3600 0 - 0 - - -" },
+      .rows = "\"a\" 0 0 * * * \"q\" 1 - - - 60 3600 0 - 0 - - - - - - - -" },
     { SQL_FIRE_SCHEDULES, "the first tick is computed", .setup = A_SCHEDULE "; " NO_TICK,
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
                   "{NULL}", "{0}" },
@@ -581,19 +586,20 @@ static const struct stmt_case cases[] = {
       .query = SCHEDULES, .found = "-" },
     { SQL_LIST_SCHEDULES, "by their names",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "NULL" },
-      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 - - 60 3600 0 - 0 - - -; "
-              "\"a\" 0 0 * * * \"q\" 1 12:00:00 - - 60 3600 0 - 0 - - -",
+      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 - - 60 3600 0 - 0 - - - - - - - -; "
+              "\"a\" 0 0 * * * \"q\" 1 12:00:00 - - 60 3600 0 - 0 - - - - - - - -",
       .ordered = true },
     { SQL_LIST_SCHEDULES, "a schedule with its job",
-      .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "{a}" },
-      .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - -" },
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "{a}", NOW },
+      .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - - - - - - "
+              "{\"tick\": \"2030-01-01T12:00:00Z\"}" },
     { SQL_DUE_SCHEDULES, "from a time on, the first schedules",
       .setup =
           SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'") "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " //
       A_SCHEDULE "; " SCHEDULE_OF("'d'", "'2030-01-01 14:00+00'"),
       .params = { "@11:30:00", "2" },
-      .rows =
-          "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t",
+      .rows = "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 "
+              "- 0 t - -",
       .ordered = true },
     { SQL_FIRE_SCHEDULES, "several jobs of a schedule, none of another", .jobs = "1/0/1",
       .setup = A_SCHEDULE "; " SCHEDULE_OF(
@@ -603,14 +609,64 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1,2}", "{1,1,1}", "{@12:00:00,@12:00:00,@11:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",
                   "{@12:00:00,@12:00:00,NULL}", "{7,8,NULL}", "{@11:00:00,@12:05:00,NULL}",
                   "{@13:00:00,@13:00:00,NULL}", "{NULL,@12:05:00,NULL}", "{1,1,0}" },
-      .rows = "7; 8", .ordered = true,
-      .left = "1/0/1; 1/0/7 attempts=2 backoff=3 deadqueue=d; "
-              "1/0/8 ready=12:05:00 wake=12:05:00 attempts=2 backoff=3 deadqueue=d",
+      .rows = "1 0 7 t - 13:00:00 60 -; 1 0 8 t - 13:00:00 60 -", .ordered = true,
+      .left = "1/0/1; 1/0/7 attempts=2 backoff=3 deadqueue=d headers={\"tick\":null}; "
+              "1/0/8 ready=12:05:00 wake=12:05:00 attempts=2 backoff=3 deadqueue=d headers={\"tick\":null}",
       .query = "select string_agg((encode(name, 'escape'), (next_at at time zone 'UTC')::time, (last_at at "
                "time zone "
                "'UTC')::time)::text, ' ' order by id) "
                "from pgdisque.schedule",
       .found = "(a,13:00:00,12:00:00) (b,14:00:00,)" },
+    { SQL_FIRE_SCHEDULES, "each job has its tick and the headers, the key and the group of the schedule",
+      .setup = A_SCHEDULE
+      "; update pgdisque.schedule set headers = '{\"a\": \"b\"}', group_key = 'g'; " SCHEDULE_OF(
+          "'b'", "'2030-01-01 12:00+00'") "; update pgdisque.schedule set unique_key = 'k' where id = 2",
+      .params = { "{1,1,2,2}", "{1,1,1,1}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
+                  "{7,8,9,10}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
+                  "{@10:00:00,@11:00:00,@11:00:00,@12:00:00}", NOW },
+      .rows = "1 0 7 t - 13:00:00 60 \"g\"; 1 0 8 t - 13:00:00 60 \"g\"; 1 0 9 t - 13:00:00 60 -",
+      .left = ANY,
+      .query = "select string_agg(concat_ws(' ', id, headers, ready_at = 'infinity', encode(unique_key, "
+               "'escape')), '; ' "
+               "order by id) from pgdisque.job",
+      .found = "7 {\"a\": \"b\", \"tick\": \"2030-01-01T10:00:00Z\"} t; "
+               "8 {\"a\": \"b\", \"tick\": \"2030-01-01T11:00:00Z\"} t; "
+               "9 {\"tick\": \"2030-01-01T11:00:00Z\"} f k" },
+    { SQL_FIRE_SCHEDULES,
+      "overlap: skip while the job before it exists, replace it; an ended or expired job is none",
+      .jobs = "1/-7/1; 1/0/2 ready=12:00:30 owner=3; 1/0/3 expires=11:00:00; 1/0/4 key=k",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'") "; " SCHEDULE_OF(
+          "'c'",
+          "'2030-01-01 12:00+00'") "; " SCHEDULE_OF("'d'",
+                                                    "'2030-01-01 12:00+00'") "; "
+                                                                             "update pgdisque.schedule set "
+                                                                             "last_queue_id = 1, last_id = "
+                                                                             "id, overlap = case id when 1 "
+                                                                             "then 1 when 3 "
+                                                                             "then 1 else 2 end, unique_key "
+                                                                             "= case id when 4 then 'k' "
+                                                                             "end::bytea",
+      .params = { "{1,2,3,4}", "{1,1,1,1}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
+                  "{21,22,23,24}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW },
+      .rows = "1 0 2 f 12:00:30 13:00:00 60 -; 1 0 22 t - 13:00:00 60 -; 1 0 23 t - 13:00:00 60 -; "
+              "1 0 24 t - 13:00:00 60 -; 1 0 4 f 11:00:00 13:00:00 60 -",
+      .left = ANY,
+      .query = "select string_agg(concat_ws(' ', id, (next_at at time zone 'UTC')::time, last_id, (last_at "
+               "at time zone "
+               "'UTC')::time), '; ' order by id) from pgdisque.schedule",
+      .found = "1 13:00:00 1; 2 13:00:00 22 12:00:00; 3 13:00:00 23 12:00:00; 4 13:00:00 24 12:00:00" },
+    { SQL_FIRE_SCHEDULES, "a replaced job of a workflow is cancelled", .jobs = "1/0/1",
+      .setup = A_SCHEDULE
+      "; update pgdisque.schedule set last_queue_id = 1, last_id = 1, overlap = 2; " IN_FLOW(1),
+      .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{@12:00:00}", "{21}", "{@11:00:00}",
+                  "{@13:00:00}", "{NULL}", "{1}", "{@12:00:00}", NOW },
+      .rows = "1 0 1 f 11:00:00 13:00:00 60 -; 1 0 21 t - 13:00:00 60 -", .left = ANY, .query = FLOWS_NOW,
+      .found = "1:3:f" },
     { SQL_FIRE_SCHEDULES, "no tick that another server has fired, and none of a changed or removed schedule",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'"),
       .params = { "{1,2,3}", "{1,2,1}", "{@11:59:59,@12:00:00,@12:00:00}", "{@13:00:00,@13:00:00,@13:00:00}",

@@ -335,6 +335,24 @@ static void working_begins_the_lease_again(void **state) {
     does(a, "0", "select pgdisque.working(" IDS("true") ")");
 }
 
+static void cancelled_jobs_end(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', '1', headers => '{\"a\": \"b\"}'), pgdisque.add_job('q', '2'), "
+            "pgdisque.add_job('q', '3', delay => 9), pgdisque.add_job('q', '4')");
+    does(a, "1 {\"a\": \"b\"}",
+         "select convert_from(body, 'UTF8'), headers from pgdisque.get_jobs('q', 1, 'me')");
+    does(a, "3", "select pgdisque.cancel_jobs(" IDS("body <> '4'") ")");
+    does(a, "0", "select pgdisque.cancel_jobs(" IDS("body = '1'") ")");
+    does(a, "1 active {\"a\": \"b\"}; 4 queued -",
+         "select convert_from(body, 'UTF8'), state, headers from pgdisque.jobs order by 1");
+    does(a, "0", "select pgdisque.working(" IDS("body = '1'") ")");
+    done(a, "update pgdisque.job set ready_at = clock_timestamp() - interval '1 s' where body = '1'");
+    does(a, "4", "select convert_from(body, 'UTF8') from pgdisque.get_jobs('q', 9, 'me')");
+    does(a, "exhausted", "select state from pgdisque.jobs where body = '1'");
+    does(a, "error 22023", "select pgdisque.add_job('q', 'x', headers => '{\"a\": 1}')");
+    does(a, "error 22023", "select pgdisque.add_job('q', 'x', headers => '[]')");
+}
+
 static void everything_of_a_worker_comes_back(void **state) {
     (void)state;
     done(a, "select pgdisque.add_jobs('q', array['1', '2', '3', '4'])");
@@ -400,9 +418,31 @@ static void servers_are_told(void **state) {
     done(a, "select pgdisque.add_job('q', 'x', wake => false), pgdisque.wake(array['q', 'unknown'])");
     assert_string_equal(told(), " v1");
     done(a, "select pgdisque.add_job('q', 'x', delay => 100)");
-    assert_string_equal(told(), text_of(" t1,%s c1,0,1,0,0", until()));
+    assert_string_equal(told(), text_of(" t1,%s j1,1,0 c1,0,1,0,0", until()));
     done(a, "begin; select pgdisque.add_job('q', 'x'); rollback");
     assert_string_equal(told(), "");
+}
+
+/* The outcome, the message about a new delay, and the end of a key at the first delivery. */
+static void unique_jobs_tell_their_outcome(void **state) {
+    (void)state;
+    does(a, "added", "select outcome from pgdisque.add_unique_job('q', 'x', 'k', until_start => true)");
+    does(a, "existing", "select outcome from pgdisque.add_unique_job('q', 'y', 'k')");
+    told();
+    does(a, "replaced",
+         "select outcome from pgdisque.add_unique_job('q', 'y', 'k', replace => true, delay => 50)");
+    assert_string_equal(told(), text_of(" j1,1,0 c1,-1,0,0,0 t1,%s", until()));
+    does(a, "delayed y", "select state, encode(body, 'escape') from pgdisque.jobs");
+    does(a, "replaced",
+         "select outcome from pgdisque.add_unique_job('q', 'z', 'k', replace => true, delay => 0)");
+    assert_string_equal(told(), text_of(" j1,-1,0 c1,1,0,1,0 k%s", last_key()));
+    does(a, "z", BODIES("'q', 9"));
+    does(a, "added", "select outcome from pgdisque.add_unique_job('q', 'x2', 'k')");
+    does(a, "existing", "select outcome from pgdisque.add_unique_job('q', 'y2', 'k', replace => false)");
+    does(a, "t", "select pgdisque.unlock('q', 'k')");
+    does(a, "f", "select pgdisque.unlock('q', 'k')");
+    does(a, "f", "select pgdisque.unlock('nothere', 'k')");
+    does(a, "added", "select outcome from pgdisque.add_unique_job('q', 'x3', 'k')");
 }
 
 /* The jobs wait. The servers are told of a job that may be the next of its group, and after its end of another. */
@@ -420,7 +460,7 @@ static void jobs_of_groups_wait(void **state) {
     does(a, "", BODIES("'q', 9"));
     does(a, "0", "select pgdisque.nack_jobs(" IDS("true") ")");
     does(a, "0", "select pgdisque.working(" IDS("true") ")");
-    assert_string_equal(told(), text_of(" c1,0,2,0,0 m%s", first));
+    assert_string_equal(told(), text_of(" j1,0,2 c1,0,2,0,0 m%s", first));
     done(a, "update pgdisque.job set ready_at = now() where body = '1'");
     does(a, "1", BODIES("'q', 9"));
     told();
@@ -536,8 +576,10 @@ int main(void) {
         TEST(nacked_jobs_come_back),
         TEST(the_state_of_an_exhausted_job),
         TEST(working_begins_the_lease_again),
+        TEST(cancelled_jobs_end),
         TEST(everything_of_a_worker_comes_back),
         TEST(servers_are_told),
+        TEST(unique_jobs_tell_their_outcome),
         TEST(jobs_of_groups_wait),
         TEST(roles_have_the_least_rights),
         TEST(search_paths_are_pinned),

@@ -138,11 +138,12 @@ static void settings_are_those_of_the_server(void **state) {
 #include "queue/settings.def"
 #undef QUEUE_SETTING
     };
+    static const char *const hidden[] = { "rate-period", "group-rate-period" };
+    size_t shown = LENGTH(settings) - LENGTH(hidden);
 
     (void)state;
-    assert_int_equal(atoi(sql(a, "select count(*) from pgdisque.api_settings()")),
-                     sizeof settings / sizeof *settings);
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    assert_int_equal(atoi(sql(a, "select count(*) from pgdisque.api_settings()")), shown);
+    for (size_t i = 0; i < shown; i++)
         assert_string_equal(
             sql(a, "select least_value, most_value from pgdisque.api_settings() where name = '%s'",
                 settings[i].name),
@@ -225,6 +226,32 @@ static void waits_for_the_end(void **state) {
     assert_string_equal(sql(a, "select * from pgdisque.wait_job('%s')", id), "error P0002");
 }
 
+static void waits_for_many_jobs(void **state) {
+    const char *first, *second, *both;
+
+    (void)state;
+    done(a, "select pgdisque.qconfig('q', 'retention', '60')");
+    first = sql(a, "select pgdisque.add_job('q', '1')");
+    second = sql(a, "select pgdisque.add_job('q', '2')");
+    both = text_of("array['%s', '%s']", second, first);
+    assert_string_equal(sql(a, "select * from pgdisque.wait_jobs(%s, 20)", both), "");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'], 'well'::text)", first), "1");
+    assert_string_equal(
+        sql(a, "select id = '%s', state, result from pgdisque.wait_jobs(%s, 60000, any_job => true)", first,
+            both),
+        "t done \"well\"");
+    assert_string_equal(sql(a, "select state from pgdisque.wait_jobs(%s, 20)", both), "done");
+    assert_int_equal(
+        PQsendQuery(b, text_of("select id = '%s', state from pgdisque.wait_jobs(%s, 60000)", first, both)),
+        1);
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", second), "1");
+    assert_string_equal(call_result(b), "f done; t done");
+    does(a, "", "select * from pgdisque.wait_jobs('{}')");
+    does(a, "error 22023", "select * from pgdisque.wait_jobs(array_fill('x'::text, array[1001]))");
+    done(a, "truncate pgdisque.retained");
+    assert_string_equal(sql(a, "select * from pgdisque.wait_jobs(%s)", both), "error P0002");
+}
+
 /* ---- queues ---- */
 
 static void pauses(void **state) {
@@ -249,12 +276,51 @@ static void settings_of_queues(void **state) {
     does(a, "", "select pgdisque.qconfig('q', 'deadqueue', 'r')");
     does(a, "deadqueue r; max-active 2; rate 10", "select * from pgdisque.qconfig('q')");
     does(a, "2 1", "select (select count(*) from pgdisque.slot), (select count(*) from pgdisque.bucket)");
+    does(a, "", "select pgdisque.qconfig('q', 'rate', '30/60s')");
+    does(a, "", "select pgdisque.qconfig('q', 'group-rate', '1/10s')");
+    does(a, "", "select pgdisque.qconfig('q', 'rate-burst', '5')");
+    does(a, "deadqueue r; group-rate 1/10s; max-active 2; rate 30/m; rate-burst 5",
+         "select * from pgdisque.qconfig('q')");
+    does(a, "t", "select settled_at > '3000-01-01' and tokens < 1 from pgdisque.bucket");
+    does(a, "", "select pgdisque.qconfig('q', 'rate', '7/s')");
+    does(a, "7", "select value from pgdisque.qconfig('q') where name = 'rate'");
+    does(a, "t", "select settled_at > '3000-01-01' from pgdisque.bucket");
+    does(a, "", "select pgdisque.qconfig('q', 'rate-burst', '0')");
+    does(a, "t", "select settled_at <= clock_timestamp() and tokens between 0 and 1 from pgdisque.bucket");
+    does(a, "error 22023", "select pgdisque.qconfig('q', 'rate-period', '60')");
     does(a, "", "select pgdisque.qconfig('r', 'deadqueue', 's')");
     does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', 'q')");
     does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', 's')");
     does(a, "", "select pgdisque.qconfig_reset('q')");
     does(a, "", "select * from pgdisque.qconfig('q')");
     does(a, "", "select pgdisque.qconfig('s', 'deadqueue', 'q')");
+}
+
+static void hostile_rates_are_refused(void **state) {
+    static const char *const wrong[] = {
+        "",       "/",     "0/0",       "0/m",  "1/0s",     "-1/s",
+        "1/-1s",  "01/s",  "1/01s",     "1/2d", "1/86401s", "1000001/m",
+        "1/m\n",  "1/s/s", "1/999999d", " 1/s", "1/",       "9999999999999999999/s",
+        "1/1e1s", "1/M"
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        does(a, "error 22023", text_of("select pgdisque.qconfig('q', 'rate', '%s')", wrong[i]));
+    does(a, "", "select * from pgdisque.qconfig('q')");
+}
+
+/* The burst is there at once, and no further token comes in this test. */
+static void rates_with_a_period(void **state) {
+    (void)state;
+    done(a, "select pgdisque.qconfig('q', 'rate', '1/d'), pgdisque.qconfig('q', 'rate-burst', '3')");
+    for (int i = 0; i < 6; i++)
+        done(a, "select pgdisque.add_job('q', 'x')");
+    does(a, "2", "select count(*) from pgdisque.get_jobs('q', 2)");
+    does(a, "1", "select count(*) from pgdisque.get_jobs('q', 5)");
+    does(a, "0", "select count(*) from pgdisque.get_jobs('q', 5)");
+    done(a, "select pgdisque.qconfig('q', 'rate', '0')");
+    does(a, "3", "select count(*) from pgdisque.get_jobs('q', 5)");
 }
 
 static void dead_jobs_are_revived(void **state) {
@@ -276,6 +342,32 @@ static void dead_jobs_are_revived(void **state) {
     does(a, "0", "select count(*) from pgdisque.dead");
     does(a, "4", "select count(*) from pgdisque.jobs");
     does(a, "0", "select pgdisque.revive('missing')");
+}
+
+static void dead_jobs_are_found_changed_and_moved(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
+    done(a, "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, "
+            "nacks, additional_deliveries, attempts, rank, replicate, error, headers, body) "
+            "select n << 22, now() - n * interval '1 hour', now() + interval '1 day', q.id, 60, 0, 3, 0, 2, "
+            "3, 0, 1, "
+            "convert_to('timeout ' || n, 'UTF8'), jsonb_build_object('n', n::text), n::text::bytea "
+            "from generate_series(1, 5) as n, pgdisque.queue as q");
+    does(a, "0", "select pgdisque.revive('q', error => 'refused')");
+    does(a, "1", "select pgdisque.delete_dead('q', older => '4 hours 30 minutes')");
+    does(a, "1", "select pgdisque.delete_dead('q', error => 'timeout 4')");
+    does(a, "t",
+         "select pgdisque.edit_dead((select id from pgdisque.dead where body = '3'), 'new', attempts => 9)");
+    does(a, "1", "select pgdisque.revive('q', headers => '{\"n\": \"3\"}', to_queue => 'other')");
+    does(a, "other new 9",
+         "select j.queue, convert_from(j.body, 'UTF8'), r.attempts from pgdisque.jobs as j "
+         "join pgdisque.job as r on r.id = j.number where j.queue = 'other'");
+    does(a, "2", "select pgdisque.revive('q', rate => 1)");
+    does(a, "2 t",
+         "select count(*), max(ready_at) - min(ready_at) = interval '1 second' from pgdisque.jobs "
+         "where state = 'delayed'");
+    does(a, "error 22023", "select pgdisque.revive('q', to_queue => 'q')");
+    does(a, "error 22023", "select pgdisque.revive('q', rate => 0)");
 }
 
 static void waiting_jobs_get_another_priority(void **state) {
@@ -309,9 +401,13 @@ int main(void) {
         TEST(working_takes_seconds),
         TEST(working_needs_a_slot),
         TEST(waits_for_the_end),
+        TEST(waits_for_many_jobs),
         TEST(pauses),
         TEST(settings_of_queues),
+        TEST(hostile_rates_are_refused),
+        TEST(rates_with_a_period),
         TEST(dead_jobs_are_revived),
+        TEST(dead_jobs_are_found_changed_and_moved),
         TEST(waiting_jobs_get_another_priority),
     };
 

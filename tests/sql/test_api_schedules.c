@@ -78,6 +78,22 @@ static void a_schedule_is_stored(void **state) {
     does(a, "", ROW);
 }
 
+static void options_of_jobs_are_stored(void **state) {
+    (void)state;
+    done(a,
+         "select pgdisque.schedule('s', '@daily', 'q', 'x', headers => '{\"a\": \"b\"}', unique_key => 'k', "
+         "group_key => 'g', overlap => 'Skip')");
+    does(a, "{\"a\": \"b\"} k g skip",
+         "select headers, unique_key, group_key, overlap from pgdisque.schedules");
+    does(a, "t", "select pgdisque.run_schedule('s') is not null");
+    does(a, "t t",
+         "select headers ->> 'a' = 'b', (headers ->> 'tick')::timestamptz > now() - interval '1 hour' "
+         "from pgdisque.jobs");
+    does(a, "-", "select pgdisque.run_schedule('missing')");
+    done(a, "select pgdisque.schedule('s', '@daily', 'q', 'x')");
+    does(a, "- - - queue", "select headers, unique_key, group_key, overlap from pgdisque.schedules");
+}
+
 static void settings_of_the_queue_apply(void **state) {
     (void)state;
     done(a, "select pgdisque.qconfig('q', n, v) from (values ('retry', '9'), ('ttl', '90'), ('maxlen', '8'), "
@@ -138,9 +154,10 @@ static void a_wrong_schedule_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(sql_and_server_parse_alike), TEST(mutated_expressions_are_parsed_alike),
-        TEST(a_schedule_is_stored),       TEST(settings_of_the_queue_apply),
-        TEST(the_first_tick_is_kept),     TEST(a_wrong_schedule_is_refused),
+        TEST(sql_and_server_parse_alike),  TEST(mutated_expressions_are_parsed_alike),
+        TEST(a_schedule_is_stored),        TEST(options_of_jobs_are_stored),
+        TEST(settings_of_the_queue_apply), TEST(the_first_tick_is_kept),
+        TEST(a_wrong_schedule_is_refused),
     };
 
     return run_sql_suite("api schedules", tests, LENGTH(tests));

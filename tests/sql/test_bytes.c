@@ -92,6 +92,8 @@ static PGresult *scan(void) {
     params_set_time(&params, 4, NOON);
     params_set_bool(&params, 5, true);
     params_set_int8(&params, 6, INT64_MAX);
+    params_set_null(&params, 7);
+    params_set_null(&params, 8);
     return run(SQL_SCAN_QUEUE);
 }
 
@@ -154,8 +156,13 @@ static void nulls_are_told_from_values(void **state) {
         expect_job(res, i, jobs[i]);
     PQclear(res);
     add((struct job){ .id = 6, .ready_at = NOON, .body = { "", 0 } });
+    params_jsonb_or_null(&params, 15, SLICE("{\"headers\": {\"\\u00fc\": \"x\"}}"));
     res = run(SQL_ADD_MISSING);
     assert_int_equal(PQntuples(res), 1);
+    PQclear(res);
+    res = scan();
+    assert_true(row_jsonb_or_null(res, 0, COL_SCAN_QUEUE_HEADERS).ptr == NULL);
+    expect_bytes(row_jsonb_or_null(res, count, COL_SCAN_QUEUE_HEADERS), SLICE("{\"\xc3\xbc\": \"x\"}"));
     PQclear(res);
 }
 

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
+
 #define MANY 200000
 #define DEAD 100000
 #define BEHIND 1000
 #define CLAIMED 1000
 #define MOST_PAGES 150
+#define UNIQUE_BATCH 500
 
 enum how {
     HOT = 1,   /* in the life of every job, or in a reply to a client: keys only, in their order */
@@ -37,14 +40,31 @@ static const struct planned planned[] = {
     { SQL_ADD_JOBS_ALIKE, HOT | WRITE, "'{}', '{}', 1, 60, 0, 1, now(), now(), null" },
     { SQL_ADD_UNIQUE, HOT | SORTS,
       "'{1}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', '{2}', '{5}', "
-      "'{d}', '{g}', '{k}', '{now}', now()" },
+      "'{d}', '{g}', '{k}', '{now}', now(), '{null}'" },
+    { SQL_CANCEL_JOBS, HOT, KEYS ", now(), 1" },
     { SQL_BEAT_NODE, 0, "'a', true" },
     { SQL_DEAD_LETTER_JOBS, HOT, KEYS ", now()" },
     { SQL_ADD_MISSING, HOT,
-      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
+      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
+    { SQL_ADD_RARE, HOT | WRITE,
+      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_NEXT_IN_GROUPS, HOT | SORTS, "'{1,2}', '{a,b}', now()" },
     { SQL_FIND_GROUPS, HOT, KEYS },
     { SQL_FIND_LOCKED, HOT, KEYS },
+    { SQL_ADD_IN_FLOW, HOT | SORTS,
+      "'{900000003}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
+      "'{null}', "
+      "'{null}', '{null}', '{null}', '{null}', '{1}', '{0}', '{900000003}', '{1}', '{0}', '{8}', now()" },
+    { SQL_END_IN_FLOWS, HOT | SORTS, "'{1,2}', now(), 100" },
+    { SQL_COMPLETE_BATCHES, HOT, "'{1,2}', now()" },
+    { SQL_STUCK_FLOWS, HOT | SORTS, "now(), 1, 100" },
+    { SQL_STUCK_BATCHES, 0, "100" },
+    { SQL_PRUNE_FLOWS, HOT, "now(), now(), 1, 100" },
+    { SQL_OPEN_BATCH, HOT, "1, now(), 1, 60, 'x', 2, 'y', 3" },
+    { SQL_CLOSE_BATCH, HOT, "1" },
+    { SQL_SHOW_BATCH, HOT, "1" },
+    { SQL_SHOW_PREDECESSORS, HOT, "1" },
+    { SQL_DELETE_JOBS, HOT, KEYS ", now()" },
     { SQL_STUCK_GROUPS, 0, "now(), 100" },
     { SQL_PRUNE_GROUPS, 0, "now(), 100" },
     { SQL_CLAIM_KEYS, HOT, KEYS ", now(), 1" },
@@ -68,35 +88,41 @@ static const struct planned planned[] = {
     { SQL_SET_ELEMENT, HOT, "1, 0, 5, now(), 2, null, '{x}'" },
     { SQL_TRIM_LIST, HOT, "1, 0, 5, now(), '{3}', '{1}', '{1}'" },
     { SQL_EMPTY_LIST, HOT, "1, 0, 5, 0, 50, 20, now()" },
+    { SQL_EMPTY_QUEUE, HOT, "1, 0, 5, 0, 50, 20, now()" },
     { SQL_DATE_LIST, HOT, "1, 0, 5, 0, 50, 20, now(), now(), now(), now()" },
     { SQL_LIST_LIFE, 0, "1, now(), now()" },
     { SQL_RENAME_LIST, HOT, "1, 2, 1, 20, false, now()" },
     { SQL_END_IN_TXN, 0, "'{1}', now(), now(), '-infinity', 'infinity', true, now(), now(), now()" },
     { SQL_PUT_BACK_JOBS, HOT,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "
-      "'{}', '{}'" },
+      "'{}', '{}', '{}', '{}', '{}'" },
     { SQL_POP_IN_TXN, HOT, "'{1,2}', '{0,0}', '{5,5}', '{0,1}', 20, now()" },
     { SQL_PUSH_IF_ANY, HOT,
       "'{900000002}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
       "'{null}', '{null}', '{null}', '{null}', now()" },
     { SQL_CLOCK, 0, NULL },
     { SQL_RETAIN_JOBS, HOT, KEYS ", '{0,2}', '{5,null}', '{a,b}', '{null,r}', now(), 1" },
+    /* It fails if a job is not there, so it gets no jobs. */
+    { SQL_RETAIN_REQUIRED, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', now(), 1" },
     { SQL_LOOK_JOBS, HOT, KEYS ", now()" },
     { SQL_SHOW_RETAINED, HOT, KEYS ", now()" },
-    { SQL_SCAN_RETAINED, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000" },
+    { SQL_SCAN_RETAINED, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000, '{\"a\":null}', 'x'" },
     { SQL_EXPIRED_RETAINED, 0, "now()" },
     { SQL_EMPTY_RETAINED, NO_PLAN, NULL },
     { SQL_DUE_SCHEDULES, HOT, "now(), 100" },
     { SQL_DROP_SCHEDULE, 0, "'{a}'" },
     { SQL_FIRE_SCHEDULES, 0,
-      "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}'" },
-    { SQL_LIST_SCHEDULES, 0, "'{a}'" },
+      "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', now()" },
+    { SQL_LIST_SCHEDULES, 0, "'{a}', now()" },
     { SQL_LIST_WORKERS, SORTS, "1, 7, now()" },
     { SQL_FIND_HELD, HOT, "1, 0, 5, 10, now(), null, 1" },
     { SQL_RELEASE_HELD, HOT, KEYS ", '{now,now}', now()" },
     { SQL_NAME_WORKERS, HOT, KEYS ", '{now,now}', '{a,b}', 1" },
     { SQL_PUT_SCHEDULE, 0,
-      "'{a}', '{b}', '{c}', '{d}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{now}', '{1}', '{1}', '{d}'" },
+      "'{a}', '{b}', '{c}', '{d}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{now}', '{1}', '{1}', '{d}', "
+      "'{\"{}\"}', '{k}', '{g}', '{1}'" },
+    { SQL_COUNT_KEPT, 0, "'{1,2}', now()" },
+    { SQL_COUNT_WAITING, 0, "'{1,2}', now()" },
     { SQL_COUNT_QUEUES, 0, "'{1,2}', now()" },
     { SQL_DEAD_ROWS, 0, NULL },
     { SQL_SET_DURABILITY, 0, "'off', false" },
@@ -130,28 +156,44 @@ static const struct planned planned[] = {
     { SQL_PRUNE_KEYS, HOT, "now(), 100" },
     { SQL_REGISTER_NODE, 0, "'a', 'b', 1, 0" },
     { SQL_RELEASE_JOBS, HOT, KEYS ", now(), 1, array[now()]" },
-    { SQL_REQUEUE_JOBS, HOT, KEYS ", '{0,1}', '{5,null}', '{e,null}', now(), '{}'" },
+    { SQL_REQUEUE_JOBS, HOT, KEYS ", '{0,1}', '{5,null}', '{e,null}', now(), '{}', '{}'" },
     { SQL_REQUEUE_JOBS_AGAIN, HOT,
-      KEYS ", '{0,1}', '{5,null}', '{e,null}', '{now,now}', '{now,now}', now(), 1, '{}', '{}'" },
+      KEYS ", '{0,1}', '{5,null}', '{e,null}', '{now,now}', '{now,now}', now(), 1, '{}', '{}', '{}'" },
     { SQL_RERANK_JOBS, HOT | SORTS, KEYS ", '{-1,-1}', now()" },
     { SQL_RESET_SETTINGS, 0, "'{1,2}'" },
     { SQL_RESTORE_QUEUES, 0, "'{1}', '{a}', '{0}'" },
     { SQL_REVIVE_JOBS, 0, KEYS ", now()" },
-    { SQL_REVIVE_QUEUE, HOT | SORTS, "1, 0, 5, 10, now()" },
+    { SQL_REVIVE_QUEUE, HOT | SORTS, "1, 0, 5, 10, now(), 5, 'x', 1, 9, '{}', null, now(), 5" },
+    { SQL_DELETE_QUEUE_DEAD, HOT | SORTS, "1, 0, 5, 10, now(), 5, 'x', 1, 9, '{}'" },
+    { SQL_EDIT_DEAD, 0, "1, 0, 5, 'x', 1, 2, 3" },
+    { SQL_EXPIRE_DEAD, HOT | SORTS, "'{1,2}', '{now,now}', 10" },
     { SQL_RUNNING_JOBS, 0, "'{1,2}', now()" },
     { SQL_SAVE_COUNTERS, 0, "'{1}', '{1}', '{1}'" },
-    { SQL_SCAN_DEAD, HOT, "1, 0, 5, 10, true, 1000" },
-    { SQL_SCAN_QUEUE_DEAD, HOT, "1, 0, 5, 10, true, 1000" },
-    { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true, 1000" },
-    { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true, 1000" },
+    { SQL_SCAN_DEAD, HOT, "1, 0, 5, 10, true, 1000, '{\"a\":null}', 'x'" },
+    { SQL_SCAN_QUEUE_DEAD, HOT, "1, 0, 5, 10, true, 1000, '{\"a\":null}', 'x'" },
+    { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
+    { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SET_SETTINGS, 0, "'{1}', '{max-active}', '{5}'" },
     { SQL_SHOW_JOBS, HOT, KEYS ", now()" },
+    { SQL_UNLOCK_KEYS, 0, "'{1,2}', '{a,b}', now()" },
     { SQL_UNPAUSE_ALL, 0, NULL },
+    { SQL_PUT_VALUES, SORTS, "'{k}', '{a}', '{1}', 2::smallint, null, now(), 100, 10" },
+    { SQL_READ_VALUES, 0, "'{k,l}', '{a,null}', now()" },
+    { SQL_DROP_VALUES, 0, "'{k,l}', '{a,null}', now()" },
+    { SQL_DATE_VALUES, 0, "'k', now(), now(), false" },
+    { SQL_PRUNE_VALUES, 0, "now(), 100" },
+    { SQL_ADD_MEMBERS, 0, "'{900000002}', '{now}', '{x}', 1, 'schedule', 60, 60, 0::smallint, false, now()" },
+    { SQL_ADD_DEAD_MEMBERS, 0,
+      "'{900000002}', '{now}', '{x}', 1, 'dead', 60, 60, 0::smallint, false, now()" },
+    { SQL_READ_MEMBERS, 0, "'schedule', '-infinity', 'infinity', 0, 10, 0, false, now(), 1000" },
+    { SQL_COUNT_MEMBERS, 0, "'schedule', now()" },
+    { SQL_REMOVE_RANGE, 0, "'schedule', '-infinity', 'infinity', 0, 10, 0, false, now()" },
+    { SQL_REMOVE_MEMBERS, 0, "'schedule', '{x}', now()" },
     { SQL_WAKE_DUE, HOT, "now(), now(), 100, '{1}'" },
     { SQL_WAKE_EXPIRED, HOT, "now(), now(), 100" },
     { SQL_WAKE_NEXT, HOT, "now()" },
-    { SQL_WORKING_JOBS, HOT, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}'" },
-    { SQL_WORKING_LIMITED, HOT | SORTS, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}'" },
+    { SQL_WORKING_JOBS, HOT, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}', '{}'" },
+    { SQL_WORKING_LIMITED, HOT | SORTS, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}', '{}'" },
 };
 
 #define PLANNED (sizeof(planned) / sizeof(planned[0]))
@@ -275,8 +317,10 @@ static bool line_has(const char *text, const char *word) {
     const char *at;
 
     snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
-    at = strstr(line, word);
-    return at && strcspn(at, " ,.") == strlen(word);
+    for (at = line; (at = strstr(at, word)); at++)
+        if (at > line && strchr(" ,", at[-1]) && strcspn(at, " ,.;") == strlen(word))
+            return true;
+    return false;
 }
 
 static void uses(const char *plan, const char *index) {
@@ -292,12 +336,26 @@ static void never(const char *plan, const char *node) {
 
 /* The comment "-- index:" holds. */
 static void as_the_header_says(const struct planned *p, const char *plan) {
-    static const char *const indexes[] = {
-        "job_pkey",           "job_wake",    "queue_pkey",      "queue_name",       "queue_counter_pkey",
-        "queue_setting_pkey", "node_id_key", "schedule_pkey",   "schedule_name",    "schedule_next",
-        "commit_marker_pkey", "job_unique",  "unique_key_pkey", "unique_key_until", "dead_pkey",
-        "slot_pkey",          "bucket_pkey", "job_group_pkey",  "job_in_group",     "retained_0_pkey"
-    };
+    static const char *const indexes[] = { "flow_job_pkey",      "flow_job_state",
+
+                                           "dependency_pkey",    "dependency_of_predecessor",
+                                           "waiting_job_id",     "waiting_job_pkey",
+                                           "batch_pkey",         "batch_closed",
+                                           "batch_failure",      "batch_completed",
+                                           "job_pkey",           "job_wake",
+                                           "queue_pkey",         "queue_name",
+                                           "queue_counter_pkey", "queue_setting_pkey",
+                                           "node_id_key",        "schedule_pkey",
+                                           "schedule_name",      "schedule_next",
+                                           "commit_marker_pkey", "job_unique",
+                                           "unique_key_pkey",    "unique_key_until",
+                                           "dead_pkey",          "slot_pkey",
+                                           "bucket_pkey",        "job_group_pkey",
+                                           "job_in_group",       "retained_0_pkey",
+                                           "job_in_set",         "job_member",
+                                           "dead_in_set",        "dead_member",
+                                           "library_value_pkey", "library_value_expires",
+                                           "dead_died" };
     const char *said = strstr(sql_texts[p->stmt].text, "-- index: ");
     int found = 0;
 
@@ -418,8 +476,8 @@ static void every_statement_has_a_plan(void **state) {
 
 /* ---- the cost of execution ---- */
 
-static long pages(const char *args) {
-    char *plan = explain("analyze, buffers, costs off, timing off", SQL_CLAIM_WALK, args);
+static long pages(enum sql_stmt stmt, const char *args) {
+    char *plan = explain("analyze, buffers, costs off, timing off", stmt, args);
     long found = pages_in(plan);
 
     free(plan);
@@ -440,8 +498,8 @@ static void the_frontier_spares_the_dead(void **state) {
     sql(holder, "begin isolation level repeatable read");
     assert_string_equal(sql(holder, "select count(*) from pgdisque.job"), text_of("%d", DEAD + BEHIND));
     must(text_of("delete from pgdisque.job where queue_id = 1 and rank = 0 and id <= %d", DEAD));
-    from_scan_position = pages(text_of("1, 0, %d, 10, now(), 1", DEAD));
-    from_start = pages("1, -32768, 0, 10, now(), 1");
+    from_scan_position = pages(SQL_CLAIM_WALK, text_of("1, 0, %d, 10, now(), 1", DEAD));
+    from_start = pages(SQL_CLAIM_WALK, "1, -32768, 0, 10, now(), 1");
     if (from_scan_position >= 200 || from_start <= 1000)
         fail_msg("pages: %ld from the frontier, %ld from the start", from_scan_position, from_start);
     PQfinish(holder);
@@ -472,15 +530,128 @@ static void claims_leave_the_indexes_alone(void **state) {
     sql(conn, "commit");
 }
 
+/* The first rows by wake_at are all of one kind. The statement for the other kind does not read all of them. */
+static void assert_examines_few(enum sql_stmt stmt, const char *expires_at) {
+    long read;
+
+    tables_clear(conn);
+    must(text_of("insert into pgdisque.job (id, ready_at, expires_at, wake_at, queue_id, retry, body) "
+                 "select n, now() - interval '1 hour', %s, now() - interval '1 hour', 1, 60, 'x' "
+                 "from generate_series(1, %d) as n",
+                 expires_at, DEAD));
+    read = pages(stmt, stmt == SQL_WAKE_DUE ? "'-infinity', now(), 10, '{}'" : "'-infinity', now(), 10");
+    if (read >= 200)
+        fail_msg("%s: %ld pages", sql_texts[stmt].name, read);
+}
+
+static void due_jobs_spare_the_expired(void **state) {
+    (void)state;
+    assert_examines_few(SQL_WAKE_DUE, "now() - interval '1 minute'");
+}
+
+static void expired_jobs_spare_the_due(void **state) {
+    (void)state;
+    assert_examines_few(SQL_WAKE_EXPIRED, "now() + interval '1 day'");
+}
+
+/* The pages of a statement whose work is undone. */
+static long pages_undone(enum sql_stmt stmt, const char *args) {
+    long read;
+
+    must("begin");
+    read = pages(stmt, args);
+    must("rollback");
+    return read;
+}
+
+/* Arrays of count elements for add_unique: ids and keys from `first` on, and the same value for all others. */
+static char *unique_args(int first, int count) {
+    static const char *const values[] = { NULL,   "now",  "tomorrow", "null", "1",    "60",
+                                          "0",    "0",    "1",        "null", "x",    "null",
+                                          "null", "null", "null",     NULL,   "null", "" };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    for (size_t param = 0; param < LENGTH(values); param++) {
+        if (values[param] != NULL && values[param][0] == '\0') {
+            fputs("now(), ", f);
+            continue;
+        }
+        for (int i = 0; i < count; i++)
+            fprintf(f, "%s%s", i == 0 ? "'{" : ",", values[param] ? values[param] : text_of("%d", first + i));
+        fputs("}', ", f);
+    }
+    for (int i = 0; i < count; i++)
+        fprintf(f, "%snull", i == 0 ? "'{" : ",");
+    fputs("}'", f);
+    fclose(f);
+    return text;
+}
+
+/* Each key of a batch is looked up in the index, among many jobs with keys. */
+static void a_batch_of_keys_reads_no_other_keys(void **state) {
+    char *taken = unique_args(1, UNIQUE_BATCH), *free_keys = unique_args(10 * DEAD, UNIQUE_BATCH);
+    long of_taken, of_free;
+
+    (void)state;
+    tables_clear(conn);
+    must(text_of("insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, body, unique_key) "
+                 "select n, now(), now() + interval '1 day', 1, 60, 'x', n::text::bytea "
+                 "from generate_series(1, %d) as n",
+                 DEAD));
+    of_taken = pages_undone(SQL_ADD_UNIQUE, taken);
+    of_free = pages_undone(SQL_ADD_UNIQUE, free_keys);
+    if (of_taken > 30L * UNIQUE_BATCH || of_free > 30L * UNIQUE_BATCH)
+        fail_msg("pages: %ld for taken keys, %ld for free keys", of_taken, of_free);
+    free(taken);
+    free(free_keys);
+}
+
+/* A page of a search that finds nothing reads each of its rows once, and no other dead jobs. */
+static void a_search_of_dead_jobs_reads_its_page(void **state) {
+    static const struct {
+        enum sql_stmt stmt;
+        const char *args;
+    } searches[] = {
+        { SQL_REVIVE_QUEUE,
+          "1, 0, 50000, 1000, now(), 9, 'absent', null, null, '{\"a\": null}', null, null, 0" },
+        { SQL_DELETE_QUEUE_DEAD, "1, 0, 50000, 1000, now(), 9, 'absent', null, null, '{\"a\": null}'" },
+        { SQL_SCAN_QUEUE_DEAD, "1, 0, 50000, 1000, true, 1000000, '{\"a\": null}', 'absent'" },
+        { SQL_SCAN_DEAD, "1, 0, 50000, 1000, true, 1000000, '{\"a\": null}', 'absent'" },
+    };
+
+    (void)state;
+    tables_clear(conn);
+    must(text_of(
+        "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
+        "additional_deliveries, attempts, rank, replicate, body, error, headers) "
+        "select n, now(), now() + interval '1 day', 1, 60, 0, 1, 0, 0, 1, 0, 1, repeat('x', 3000)::bytea, "
+        "'lost', '{\"b\": \"c\"}' from generate_series(1, %d) as n",
+        DEAD));
+    for (size_t i = 0; i < LENGTH(searches); i++) {
+        long read = pages_undone(searches[i].stmt, searches[i].args);
+
+        if (read > 1500)
+            fail_msg("%s: %ld pages", sql_texts[searches[i].stmt].name, read);
+    }
+}
+
 /* ---- main ---- */
 
 int main(void) {
     static struct plan_test plans[KNOWLEDGES * PLANNED];
     static char names[KNOWLEDGES * PLANNED][80];
-    static struct CMUnitTest tests[KNOWLEDGES * PLANNED + 3] = {
+    static struct CMUnitTest tests[KNOWLEDGES * PLANNED + 7] = {
         [KNOWLEDGES * PLANNED] = cmocka_unit_test(every_statement_has_a_plan),
         [KNOWLEDGES * PLANNED + 1] = cmocka_unit_test_setup(the_frontier_spares_the_dead, open_database),
         [KNOWLEDGES * PLANNED + 2] = cmocka_unit_test_setup(claims_leave_the_indexes_alone, open_database),
+        [KNOWLEDGES * PLANNED + 3] = cmocka_unit_test_setup(due_jobs_spare_the_expired, open_database),
+        [KNOWLEDGES * PLANNED + 4] = cmocka_unit_test_setup(expired_jobs_spare_the_due, open_database),
+        [KNOWLEDGES * PLANNED + 5] =
+            cmocka_unit_test_setup(a_batch_of_keys_reads_no_other_keys, open_database),
+        [KNOWLEDGES * PLANNED + 6] =
+            cmocka_unit_test_setup(a_search_of_dead_jobs_reads_its_page, open_database),
     };
     int failed;
 

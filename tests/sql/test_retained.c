@@ -179,7 +179,7 @@ static void jobs_finish_without_waiting(void **state) {
                 "execute retain_jobs ('{1}', '{0}', '{%lld}', '{0}', '{%lld}', '{w}', '{null}', "
                 "clock_timestamp(), 1)",
                 most, most),
-            "1 11:00:00 t -");
+            "1 11:00:00 t - -");
         sql(b, "delete from pgdisque.job");
     }
     sql(a, "commit");

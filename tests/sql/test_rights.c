@@ -36,7 +36,9 @@ static const char *everything(void) {
     return sql(b, "select (select string_agg(j::text, '' order by j.id) from pgdisque.job as j), "
                   "(select string_agg(q::text, '' order by q.id) from pgdisque.queue as q), "
                   "(select string_agg(s::text, '' order by s.name) from pgdisque.queue_setting as s), "
-                  "(select string_agg(s::text, '' order by s.name) from pgdisque.schedule as s)");
+                  "(select string_agg(s::text, '' order by s.name) from pgdisque.schedule as s), "
+                  "(select string_agg(t::text, '' order by t.id) from pgdisque.batch as t), "
+                  "(select string_agg(w::text, '' order by w.id) from pgdisque.waiting_job as w)");
 }
 
 static void own_queues_are_usable(void **state) {
@@ -253,6 +255,8 @@ static void granted_functions_keep_to_own_queues(void **state) {
         "pgdisque.qconfig('red:1', 'deadqueue', 'blue:1')",
         "pgdisque.qconfig_reset('blue:1')",
         "pgdisque.revive('blue:1')",
+        "pgdisque.revive('red:1', to_queue => 'blue:1')",
+        "pgdisque.delete_dead('blue:1')",
         "pgdisque.schedule('mine', '* * * * *', 'blue:1', 'x')",
         "pgdisque.schedule('mine', '* * * * *', 'red:1', 'x', attempts => 1, deadqueue => 'blue:1')",
         "pgdisque.schedule('theirs', '* * * * *', 'red:1', 'x')",
@@ -273,6 +277,8 @@ static void granted_functions_keep_to_own_queues(void **state) {
     does(a, "f", "select pgdisque.unschedule('theirs')");
     assert_string_equal(sql(a, "select count(*) from pgdisque.reprioritize(array['%s'], 9)", id), "0");
     assert_string_equal(sql(a, "select pgdisque.revive_jobs(array['%s'])", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.edit_dead('%s', 'x')", id), "f");
+    does(a, "-", "select pgdisque.run_schedule('theirs')");
     does(a, "0", "select pgdisque.release_node(0)");
     assert_string_equal(everything(), before);
     free(before);
@@ -339,6 +345,143 @@ static void grants_of_dropped_roles_do_nothing(void **state) {
     done(a, "select pgdisque.add_job('red:1', 'x')");
 }
 
+/*
+ * Each function and view for applications, and the right that a caller needs. A new one has no row, and fails the test.
+ * The calls use the queue of the other tenant, and BLUE stands for the ID of its job.
+ */
+#define BLUE "array[(select min(id) from blue)]"
+#define ONE_BLUE "(select min(id) from blue)"
+
+struct rights_row {
+    const char *name;
+    /* A call that the tenant without a grant on the queue makes, and its result. Null: the tenant may not call it. */
+    const char *call, *result;
+    /* The roles that may call it: a letter each of producer, consumer, tenant, reader. */
+    const char *roles;
+};
+
+static const struct rights_row rights_rows[] = {
+    { "ack_jobs", "pgdisque.ack_jobs(" BLUE ")", "0", "ct" },
+    { "add_job", "pgdisque.add_job('blue:1', '1'::jsonb)", REFUSED, "pt" },
+    { "add_job_after", "pgdisque.add_job_after('red:1', 'x', " BLUE ")", "error 22023", "pt" },
+    { "add_jobs", "pgdisque.add_jobs('blue:1', array['1'::jsonb])", REFUSED, "pt" },
+    { "add_unique_job", "pgdisque.add_unique_job('blue:1', '1'::jsonb, 'k')", REFUSED, "pt" },
+    { "batch", "count(*) from pgdisque.batch((select id from blue where is_batch))", "0", "pctr" },
+    { "batches", NULL, NULL, "r" },
+    { "body_json", "pgdisque.body_json('1'::bytea)", "1", "pctr" },
+    { "body_text", "pgdisque.body_text('1'::bytea)", "1", "pctr" },
+    { "cancel_jobs", "pgdisque.cancel_jobs(" BLUE ")", "0", "ct" },
+    { "close_batch", "pgdisque.close_batch((select id from blue where is_batch))", "f", "pt" },
+    { "dead", NULL, NULL, "r" },
+    { "delete_dead", NULL, NULL, "" },
+    { "done", NULL, NULL, "r" },
+    { "edit_dead", NULL, NULL, "" },
+    { "enqueue_jobs", "pgdisque.enqueue_jobs(" BLUE ")", "0", "ct" },
+    { "get_jobs", "pgdisque.get_jobs('blue:1')", REFUSED, "ct" },
+    { "grant_queue", NULL, NULL, "" },
+    { "grant_roles", NULL, NULL, "" },
+    { "job", "count(*) from pgdisque.job(" ONE_BLUE ")", "0", "ctr" },
+    { "jobs", NULL, NULL, "r" },
+    { "lease_ended", NULL, NULL, "" },
+    { "nack_jobs", "pgdisque.nack_jobs(" BLUE ")", "0", "ct" },
+    { "new_batch", "pgdisque.new_batch('blue:1')", REFUSED, "pt" },
+    { "nodes", NULL, NULL, "r" },
+    { "own_batches", "count(*) from pgdisque.own_batches", "0", "t" },
+    { "own_dead", "count(*) from pgdisque.own_dead", "0", "t" },
+    { "own_done", "count(*) from pgdisque.own_done", "0", "t" },
+    { "own_jobs", "queue from pgdisque.own_jobs", "red:1", "t" },
+    { "own_queue_stats", "queue from pgdisque.own_queue_stats", "red:1", "t" },
+    { "own_queues", "queue from pgdisque.own_queues", "red:1", "t" },
+    { "own_schedules", "count(*) from pgdisque.own_schedules", "0", "t" },
+    { "own_waiting_jobs", "count(*) from pgdisque.own_waiting_jobs", "0", "t" },
+    { "own_workers", "count(*) from pgdisque.own_workers", "0", "t" },
+    { "pause", NULL, NULL, "" },
+    { "predecessors", "count(*) from pgdisque.predecessors((select id from blue where is_waiting))", "0",
+      "pctr" },
+    { "qconfig", NULL, NULL, "" },
+    { "qconfig_reset", NULL, NULL, "" },
+    { "queue_name", "pgdisque.queue_name('1'::bytea)", "1", "tr" },
+    { "queue_stats", NULL, NULL, "r" },
+    { "queues", NULL, NULL, "r" },
+    { "release_node", NULL, NULL, "" },
+    { "release_worker", "pgdisque.release_worker('w')", "0", "ct" },
+    { "reprioritize", NULL, NULL, "" },
+    { "revive", NULL, NULL, "" },
+    { "revive_jobs", NULL, NULL, "" },
+    { "revoke_queue", NULL, NULL, "" },
+    { "run_schedule", NULL, NULL, "" },
+    { "schedule", NULL, NULL, "" },
+    { "schedules", NULL, NULL, "r" },
+    { "unlock", "pgdisque.unlock('blue:1', 'k')", REFUSED, "pt" },
+    { "unschedule", NULL, NULL, "" },
+    { "wait_job", "pgdisque.wait_job(" ONE_BLUE ", 1)", "error P0002", "pct" },
+    { "wait_jobs", "pgdisque.wait_jobs(" BLUE ", 1)", "error P0002", "pct" },
+    { "waiting_jobs", NULL, NULL, "r" },
+    { "wake", "pgdisque.wake(array['blue:1'])", REFUSED, "pt" },
+    { "workers", NULL, NULL, "r" },
+    { "working", "pgdisque.working(" BLUE ", progress => 1)", "0", "ct" },
+};
+
+/* The roles that have all forms of a function, or a view: letters as in a row. */
+static const char *roles_of(const char *name) {
+    return sql(
+        b,
+        "select coalesce(string_agg(r.letter, '' order by r.at), '') from unnest(array['producer', "
+        "'consumer', 'tenant', 'reader'], array['p', 'c', 't', 'r']) with ordinality as r (role, letter, at) "
+        "where (select bool_and(o.may) from (select has_function_privilege('pgdisque_' || r.role, p.oid, "
+        "'execute') as may from pg_proc as p where p.pronamespace = 'pgdisque'::regnamespace and "
+        "p.proname = '%s' union all select has_table_privilege('pgdisque_' || r.role, c.oid, 'select') from "
+        "pg_class as c where c.relnamespace = 'pgdisque'::regnamespace and c.relkind = 'v' and "
+        "c.relname = '%s') as o)",
+        name, name);
+}
+
+static void every_function_and_view_has_its_rights(void **state) {
+    char *names = strdup(sql(b, "select n.name from (select proname::text as name from pg_proc where "
+                                "pronamespace = 'pgdisque'::regnamespace and proname !~ '^api_' union select "
+                                "relname from pg_class where relnamespace = 'pgdisque'::regnamespace and "
+                                "relkind = 'v') as n order by n.name collate \"C\""));
+    char *rest = names;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rights_rows / sizeof *rights_rows; i++) {
+        const char *name = strsep(&rest, ";");
+
+        if (!name || strcmp(name + (*name == ' '), rights_rows[i].name) != 0)
+            fail_msg("the schema has %s, and the table has %s", name ? name : "no more", rights_rows[i].name);
+        assert_string_equal(roles_of(rights_rows[i].name), rights_rows[i].roles);
+    }
+    if (rest)
+        fail_msg("no row: %s", rest);
+    free(names);
+}
+
+/* No call of a tenant reads or changes the queue of another tenant. */
+static void no_call_reaches_other_queues(void **state) {
+    char *before;
+
+    (void)state;
+    done(
+        a,
+        "create temporary table blue as select id, false as is_batch, false as is_waiting from pgdisque.jobs "
+        "where queue = 'blue:1'");
+    done(a, "insert into blue select pgdisque.new_batch('blue:1'), true, false");
+    done(a, "insert into blue select pgdisque.add_job_after('blue:1', 'x', " BLUE "), false, true");
+    done(a, "grant select on blue to red; select pgdisque.schedule('blue', '* * * * *', 'blue:1', 'x')");
+    before = strdup(everything());
+    done(a, "set role red");
+    for (size_t i = 0; i < sizeof rights_rows / sizeof *rights_rows; i++) {
+        const struct rights_row *row = &rights_rows[i];
+
+        if (row->call && strcmp(sql(a, "select %s", row->call), row->result) != 0)
+            fail_msg("%s: %s", row->call, sql(a, "select %s", row->call));
+    }
+    done(a, "reset role");
+    assert_string_equal(everything(), before);
+    free(before);
+    done(a, "drop table blue; select pgdisque.unschedule('blue')");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, tenants, no_tenants)
 
 int main(void) {
@@ -356,6 +499,8 @@ int main(void) {
         TEST(other_roles_have_all_queues),
         TEST(granted_functions_keep_to_own_queues),
         TEST(patterns_match_names),
+        TEST(every_function_and_view_has_its_rights),
+        TEST(no_call_reaches_other_queues),
         TEST(wrong_grants_are_refused),
         TEST(grants_of_dropped_roles_do_nothing),
     };

@@ -62,15 +62,42 @@ static void examples_have_the_documented_results(void **state) {
     assert_true(compared > 10);
 }
 
+static void every_function_and_view_is_described(void **state) {
+    FILE *f = fopen(DOCUMENT, "r");
+    static char document[1 << 16];
+    char *names, *rest;
+
+    (void)state;
+    assert_non_null(f);
+    assert_in_range(fread(document, 1, sizeof document - 1, f), 1, sizeof document - 2);
+    fclose(f);
+    names = strdup(
+        sql(conn, "select proname from pg_proc where pronamespace = 'pgdisque'::regnamespace and proname !~ "
+                  "'^api_' union select relname from pg_class where relnamespace = "
+                  "'pgdisque'::regnamespace and relkind = 'v'"));
+    rest = names;
+    for (const char *name; (name = strsep(&rest, "; "));)
+        if (*name && !strstr(document, text_of("`%s(", name)) && !strstr(document, text_of("`%s`", name)))
+            fail_msg("%s does not describe %s", DOCUMENT, name);
+    free(names);
+}
+
 static int open_session(void **state) {
     (void)state;
     conn = postgres_connect(database_new());
     return 0;
 }
 
+static int close_session(void **state) {
+    (void)state;
+    PQfinish(conn);
+    return 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(examples_have_the_documented_results, open_session),
+        cmocka_unit_test_setup_teardown(examples_have_the_documented_results, open_session, close_session),
+        cmocka_unit_test_setup_teardown(every_function_and_view_is_described, open_session, close_session),
     };
 
     return run_sql_suite("sql_doc", tests, sizeof(tests) / sizeof(tests[0]));

@@ -6,19 +6,35 @@
 #include <string.h>
 
 #include "attempts_cases.h"
+#include "library_cases.h"
+#include "metadata_cases.h"
 #include "server_cases.h"
 #include "statement_cases.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define CASES (COUNT(cases) + COUNT(attempts_cases) + COUNT(server_cases))
+#define CASES                                                                              \
+    (COUNT(cases) + COUNT(attempts_cases) + COUNT(library_cases) + COUNT(metadata_cases) + \
+     COUNT(server_cases))
 
 static PGconn *conn;
 
+static const struct {
+    const struct stmt_case *cases;
+    size_t count;
+} tables[] = {
+    { cases, COUNT(cases) },
+    { attempts_cases, COUNT(attempts_cases) },
+    { library_cases, COUNT(library_cases) },
+    { metadata_cases, COUNT(metadata_cases) },
+    { server_cases, COUNT(server_cases) },
+};
+
 static const struct stmt_case *case_at(size_t i) {
-    if (i < COUNT(cases))
-        return &cases[i];
-    i -= COUNT(cases);
-    return i < COUNT(attempts_cases) ? &attempts_cases[i] : &server_cases[i - COUNT(attempts_cases)];
+    size_t t = 0;
+
+    for (; i >= tables[t].count; t++)
+        i -= tables[t].count;
+    return &tables[t].cases[i];
 }
 
 static void same_text(const char *got, const char *want, const char *what) {

@@ -21,26 +21,27 @@
       "the token of the last delivery, whether its lease is over or not",                                   \
       .jobs = TOKEN_JOBS,                                                                                   \
       .params = { TOKEN_KEYS, "{1,4,1,1,1,2,1}", NOW },                                                     \
-      .rows = "1 12:00:30 -; 2 12:00:30 -; 3 11:00:00 -; 4 11:00:00 -; 6 infinity -",                       \
+      .rows = "1 12:00:30 - -; 2 12:00:30 - -; 3 11:00:00 - -; 4 11:00:00 - -; "                            \
+              "6 290000-01-01 00:00:00+00 - -",                                                             \
       .left = "1/0/5 ready=12:00:30 expires=11:59:59 deliveries=1 owner=3" },                               \
         { SQL_ACK_TOKENS, "tokens of other deliveries: no change; the rows of living jobs say so",          \
           .jobs = TOKEN_JOBS, .params = { TOKEN_KEYS, "{2,3,2,9,2,1,2}", NOW },                             \
-          .rows = "1 - -; 2 - -; 3 - -; 4 - -; 6 - -" },                                                    \
+          .rows = "1 - - -; 2 - - -; 3 - - -; 4 - - -; 6 - - -" },                                          \
         { SQL_ACK_TOKENS,                                                                                   \
           "no token is needed; a stale token does not stop the others",                                     \
           .jobs = "1/0/1; 1/0/2 deliveries=2 additional_deliveries=1 owner=3; 1/0/3; 2/0/1",                \
           .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{0,1,1}", NOW },                                    \
-          .rows = "1 11:00:00 -; 2 - -; 3 11:00:00 -",                                                      \
+          .rows = "1 11:00:00 - -; 2 - - -; 3 11:00:00 - -",                                                \
           .left = "1/0/2 deliveries=2 additional_deliveries=1 owner=3; 2/0/1" },                            \
         { SQL_ACK_TOKENS,                                                                                   \
           "a job twice: with an old token, and with the last token",                                        \
           .jobs = "1/0/1 deliveries=2 additional_deliveries=1 owner=3",                                     \
           .params = { "{1,1}", "{0,0}", "{1,1}", "{1,2}", NOW },                                            \
-          .rows = "1 - -; 2 11:00:00 -",                                                                    \
+          .rows = "1 - - -; 2 11:00:00 - -",                                                                \
           .left = "" },                                                                                     \
         { SQL_ACK_TOKENS, "a token larger than any number of deliveries",                                   \
           .jobs = "1/0/1 deliveries=1 owner=3",                                                             \
-          .params = { "{1}", "{0}", "{1}", "{9223372036854775807}", NOW }, .rows = "1 - -" },               \
+          .params = { "{1}", "{0}", "{1}", "{9223372036854775807}", NOW }, .rows = "1 - - -" },             \
         { SQL_REQUEUE_JOBS,                                                                                 \
           "NACK with tokens: stale ones do nothing, also of what is queued",                                \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=2 "           \
@@ -74,8 +75,8 @@
                   "1/0/3 deliveries=1 owner=3",                                                             \
           .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{@11:59:00,@11:59:00,@11:59:00}", "{}", NOW, "4",   \
                       "{1,1,0}", "{}" },                                                                    \
-          .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 - 12:00:30 f f 12:00:30 f f; 3 60 12:01:00 f t "       \
-                  "11:00:00 f f",                                                                           \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f f; 2 - 12:00:30 f f 12:00:30 f f f; 3 60 12:01:00 f t "   \
+                  "11:00:00 f f f",                                                                         \
           .left = "1/0/1 ready=12:01:00 deliveries=1 owner=4; "                                             \
                   "1/0/2 ready=12:00:30 deliveries=2 additional_deliveries=1 owner=3; "                     \
                   "1/0/3 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=4" },                    \

@@ -108,7 +108,8 @@ void expect_job_at(int n, const char *queue, const char *id) {
 /* ---- counters ---- */
 
 static const char *figures(redisContext *c, const char *queue) {
-    static const char *const fields[] = { "len", "jobs-in", "jobs-out", "pause" };
+    static const char *const fields[] = { "len",     "jobs-in", "jobs-out", "pause",
+                                          "delayed", "active",  "waiting" };
     const char *text = "";
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)

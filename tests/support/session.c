@@ -39,7 +39,8 @@ static const char notation[] =
     "create procedure test.put(jobs text) language sql as $$"
     "  insert into pgdisque.job (queue_id, rank, id, ready_at, expires_at, wake_at, retry, delay,"
     "                            deliveries, nacks, additional_deliveries, replicate, owner, body,"
-    "                            attempts, backoff, leased_at, deadqueue, error, unique_key)"
+    "                            attempts, backoff, leased_at, deadqueue, error, unique_key, headers, "
+    "progress, errors)"
     "  select split_part(key, '/', 1)::integer, split_part(key, '/', 2)::smallint, split_part(key, '/', "
     "3)::bigint,"
     "         test.at(coalesce(f ->> 'ready', '11:00:00')), test.at(coalesce(f ->> 'expires', '13:00:00')),"
@@ -50,7 +51,8 @@ static const char notation[] =
     "1),"
     "         (f ->> 'owner')::smallint, coalesce(f ->> 'body', 'x')::bytea,"
     "         (f ->> 'attempts')::integer, (f ->> 'backoff')::integer, test.at(f ->> 'leased'),"
-    "         (f ->> 'deadqueue')::bytea, (f ->> 'error')::bytea, (f ->> 'key')::bytea"
+    "         (f ->> 'deadqueue')::bytea, (f ->> 'error')::bytea, (f ->> 'key')::bytea,"
+    "         (f ->> 'headers')::jsonb, (f ->> 'progress')::jsonb, (f ->> 'errors')::jsonb"
     "  from string_to_table(jobs, '; ') as line,"
     "       lateral split_part(line, ' ', 1) as key,"
     "       lateral (select coalesce(jsonb_object_agg(split_part(w, '=', 1), split_part(w, '=', 2)), '{}')"
@@ -59,6 +61,13 @@ static const char notation[] =
     "create function test.field(name text, value text, usual text) returns text language sql as $$"
     "  select case when value is distinct from usual"
     "              then name || '=' || regexp_replace(value, '^" DAY " (.*)[+]00$', '\\1') end $$;"
+
+    "create function test.metadata(headers jsonb, progress jsonb, errors jsonb) returns text language sql as "
+    "$$"
+    "  select nullif(concat_ws(' ', 'headers=' || replace(headers::text, ' ', ''),"
+    "      'progress=' || replace(progress::text, ' ', ''), case when not errors @> '[{\"error\": \"the "
+    "lease ended\"}]' then 'errors=' || replace(errors::text, ' ', '') end), "
+    "'') $$;"
 
     "create function test.jobs() returns text language sql as $$"
     "  select string_agg(concat_ws(' ', concat_ws('/', queue_id, rank, id),"
@@ -72,7 +81,8 @@ static const char notation[] =
     "      test.field('body', encode(body, 'escape'), 'x'), test.field('attempts', attempts::text, null),"
     "      test.field('backoff', backoff::text, null), test.field('leased', leased_at::text, null),"
     "      test.field('deadqueue', encode(deadqueue, 'escape'), null),"
-    "      test.field('error', encode(error, 'escape'), null)), '; ' order by queue_id, rank, id)"
+    "      test.field('error', encode(error, 'escape'), null), test.metadata(headers, progress, errors)),"
+    "      '; ' order by queue_id, rank, id)"
     "  from pgdisque.job $$;"
 
     "create procedure test.die(jobs text) language sql as $$"
@@ -80,10 +90,11 @@ static const char notation[] =
     "  with gone as (delete from pgdisque.job where attempts is not null returning *)"
     "  insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
     "additional_deliveries,"
-    "                             attempts, backoff, rank, replicate, error, unique_key, body)"
+    "                             attempts, backoff, rank, replicate, error, unique_key, body,"
+    "                             headers, progress, errors)"
     "  select id, ready_at, expires_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries, "
     "attempts, backoff,"
-    "         rank, replicate, error, unique_key, body from gone $$;"
+    "         rank, replicate, error, unique_key, body, headers, progress, errors from gone $$;"
 
     "create function test.dead() returns text language sql as $$"
     "  select coalesce(string_agg(concat_ws(' ', concat_ws('/', queue_id, rank, id),"
@@ -96,7 +107,8 @@ static const char notation[] =
     "      test.field('body', encode(body, 'escape'), 'x'), test.field('attempts', attempts::text, null),"
     "      test.field('backoff', backoff::text, null),"
     "      test.field('error', encode(error, 'escape'), null),"
-    "      test.field('key', encode(unique_key, 'escape'), null)), '; ' order by queue_id, rank, id), '')"
+    "      test.field('key', encode(unique_key, 'escape'), null), test.metadata(headers, progress, errors)), "
+    "'; ' order by queue_id, rank, id), '')"
     "  from pgdisque.dead_job $$;";
 
 const char *with_day(const char *text) {
@@ -283,10 +295,12 @@ const char *sql(PGconn *conn, const char *fmt, ...) {
 void tables_clear(PGconn *conn) {
     assert_string_equal(
         sql(conn,
-            "truncate pgdisque.job, pgdisque.dead_job, pgdisque.queue, pgdisque.queue_counter, "
+            "truncate pgdisque.job, pgdisque.dead_job, pgdisque.library_value, pgdisque.queue, "
+            "pgdisque.queue_counter, "
             "pgdisque.queue_setting, pgdisque.slot, pgdisque.bucket, pgdisque.job_group, pgdisque.node, "
             "pgdisque.schedule, pgdisque.commit_marker, "
-            "pgdisque.unique_key, pgdisque.retained, pgdisque.queue_grant restart identity; alter sequence "
+            "pgdisque.unique_key, pgdisque.retained, pgdisque.queue_grant, pgdisque.flow_job, "
+            "pgdisque.dependency, pgdisque.waiting_job, pgdisque.batch restart identity; alter sequence "
             "pgdisque.node_run "
             "restart"),
         "");
@@ -304,17 +318,29 @@ const char *jobs_now(PGconn *conn) {
 
 /* ---- statements ---- */
 
-static int expand(const char *const *params, const char *values[STATEMENT_PARAMS]) {
-    int count = 0;
+static int parameters_of(enum sql_stmt stmt) {
+    int most = 0, n;
+
+    for (const char *at = sql_texts[stmt].text; (at = strchr(at, '$')) != NULL; at++)
+        if (sscanf(at, "$%d", &n) == 1 && n > most)
+            most = n;
+    return most;
+}
+
+/* Parameters that a test does not name are null. */
+static int expand(enum sql_stmt stmt, const char *const *params, const char *values[STATEMENT_PARAMS]) {
+    int count = 0, needed = parameters_of(stmt);
 
     for (; params[count]; count++)
         values[count] = strcmp(params[count], "NULL") == 0 ? NULL : with_day(params[count]);
+    for (; count < needed; count++)
+        values[count] = NULL;
     return count;
 }
 
 static const char *execute(PGconn *conn, enum sql_stmt stmt, const char *const *params, bool sorted) {
     const char *values[STATEMENT_PARAMS];
-    int count = expand(params, values);
+    int count = expand(stmt, params, values);
 
     return result_text(PQexecPrepared(conn, sql_texts[stmt].name, count, values, NULL, NULL, 0), sorted);
 }
@@ -329,7 +355,7 @@ const char *call_sorted(PGconn *conn, enum sql_stmt stmt, const char *const *par
 
 void call_send(PGconn *conn, enum sql_stmt stmt, const char *const *params) {
     const char *values[STATEMENT_PARAMS];
-    int count = expand(params, values);
+    int count = expand(stmt, params, values);
 
     if (!PQsendQueryPrepared(conn, sql_texts[stmt].name, count, values, NULL, NULL, 0))
         fail_msg("%s: %s", sql_texts[stmt].name, PQerrorMessage(conn));

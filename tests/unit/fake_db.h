@@ -268,10 +268,13 @@ static inline int64_t fake_element(const struct fake_statement *st, int col, siz
 
 /* ---- results ---- */
 
+#define FAKE_COLUMNS 40
+
 static inline PGresult *fake_rows(int columns) {
-    PGresAttDesc attrs[PARAMS_MAX] = { 0 };
+    PGresAttDesc attrs[FAKE_COLUMNS] = { 0 };
     PGresult *res = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
 
+    assert_true(columns <= FAKE_COLUMNS);
     for (int i = 0; i < columns; i++) {
         attrs[i].name = (char *)"column";
         attrs[i].format = 1;

@@ -141,7 +141,7 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
     struct job_key at = { 0, (int16_t)fake_scalar(st, 1), fake_scalar(st, 2) };
     struct fake_job *found[1024];
     int count = 0, limit = (int)fake_scalar(st, 3);
-    PGresult *res = fake_rows(9);
+    PGresult *res = fake_rows(COL_CLAIM_WALK_HEADERS + 1);
 
     assert_in_range(limit, 1, LENGTH(found));
     while (count < limit) {
@@ -159,7 +159,7 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
 }
 
 static inline PGresult *fake_claim_keys(const struct fake_statement *st) {
-    PGresult *res = fake_rows(10);
+    PGresult *res = fake_rows(COL_CLAIM_KEYS_HEADERS + 1);
 
     for (size_t i = st->rows; i-- > 0;) {
         int32_t queue_id = (int32_t)fake_element(st, 0, i);
@@ -190,7 +190,7 @@ static inline PGresult *fake_release(const struct fake_statement *st) {
     return res;
 }
 
-/* Runs transaction n of the connection, from the oldest on, to be landed later, or lost. */
+/* Runs transaction n of the connection, from the oldest on, to be completed later, or lost. */
 static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **rows) {
     for (size_t i = 0; i < conn->txns[fake_place(conn, n)].sent; i++) {
         const struct fake_statement *st = fake_sent_by(conn, n, i);

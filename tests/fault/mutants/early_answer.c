@@ -28,6 +28,7 @@ static struct conn {
     unsigned making;            /* statements of the transaction that is not complete yet */
     struct txn txns[TXNS_MOST]; /* under way, the oldest first */
     unsigned sent_txns;
+    bool prepared;   /* the Sync of the session's settings and statements was sent */
     bool open;       /* the last transaction is not committed yet */
     unsigned beats;  /* Syncs that carry nothing: their results are the caller's */
     unsigned ignore; /* results of late Syncs */
@@ -65,7 +66,9 @@ int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const ch
 int __wrap_PQpipelineSync(PGconn *pg) {
     struct conn *conn = conn_of(pg);
 
-    if (conn->making == 0) {
+    if (conn->making == 0 || !conn->prepared) {
+        conn->making = 0;
+        conn->prepared = true;
         conn->open = false;
         conn->beats++;
         return __real_PQpipelineSync(pg);

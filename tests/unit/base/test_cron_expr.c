@@ -183,6 +183,32 @@ static void test_a_time_that_comes_twice_is_one(void **state) {
     ticks("@every 1h", summer_time, "2027-10-31 00:00:00", "2027-10-31 01:00:00,2027-10-31 02:00:00");
 }
 
+static void expect_ticks_in(const char *cron, const char *after, const char *first, const char *second) {
+    struct cron_expr e = parsed(cron);
+    int64_t tick;
+
+    if (!zone_exists(e.zone))
+        skip();
+    zone_enter(e.zone);
+    tick = cron_next(&e, 0, at(after), zone_offset_at);
+    assert_string_equal(text_of(tick), first);
+    assert_string_equal(text_of(cron_next(&e, 0, tick, zone_offset_at)), second);
+    zone_leave();
+}
+
+/* The clocks of Lord Howe change by half an hour, and those of the south in the other half of the year. */
+static void test_a_change_of_half_an_hour(void **state) {
+    (void)state;
+    expect_ticks_in("TZ=Australia/Lord_Howe 15 2 * * *", "2027-10-02 00:00:00", "2027-10-02 15:30:00",
+                    "2027-10-03 15:15:00");
+    expect_ticks_in("TZ=Australia/Lord_Howe 45 1 * * *", "2027-04-03 00:00:00", "2027-04-03 14:45:00",
+                    "2027-04-04 15:15:00");
+    expect_ticks_in("TZ=America/New_York 30 2 14 3 *", "2027-01-01 00:00:00", "2027-03-14 07:00:00",
+                    "2028-03-14 06:30:00");
+    expect_ticks_in("TZ=America/New_York 0 * * * *", "2027-11-07 04:30:00", "2027-11-07 05:00:00",
+                    "2027-11-07 07:00:00");
+}
+
 static void test_zones_of_the_system(void **state) {
     struct cron_expr e = parsed("TZ=Europe/Berlin 30 2 * * *");
 
@@ -311,6 +337,7 @@ int main(void) {
         cmocka_unit_test(test_zone_is_read),
         cmocka_unit_test(test_a_time_left_out_is_at_the_end_of_the_gap),
         cmocka_unit_test(test_a_time_that_comes_twice_is_one),
+        cmocka_unit_test(test_a_change_of_half_an_hour),
         cmocka_unit_test(test_zones_of_the_system),
         cmocka_unit_test(test_as_the_clock_goes),
     };

@@ -73,12 +73,43 @@ static void test_strings(void **state) {
     assert_false(json_plain_string(SLICE("\"a\\n\""), &text));
 }
 
+/* The characters of a JSON string, or "none". */
+static const char *characters(const char *string) {
+    static char out[64];
+    struct slice text;
+
+    assert_true(strlen(string) < sizeof out);
+    if (!json_unescape(slice_str(string), out, &text))
+        return "none";
+    out[text.len] = '\0';
+    return out;
+}
+
+static void test_escapes(void **state) {
+    static const char *const wrong[] = {
+        "12",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\u12g4\"",
+        "\"\\ud83d\"",
+        "\"\\ud83d\\u0041\"",
+        "\"\\udca9\\ud83d\"",
+        "\"\\ud83dxx\"",
+    };
+
+    (void)state;
+    assert_string_equal(characters("\"plain\""), "plain");
+    assert_string_equal(characters("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), "\"\\/\b\f\n\r\t");
+    assert_string_equal(characters("\"\\u0041\\u00e9\\u20AC\\ud83d\\uDCA9.\""),
+                        "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x92\xa9.");
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        assert_string_equal(characters(wrong[i]), "none");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_broken),  cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_strings), cmocka_unit_test(test_escapes),
     };
 
     return cmocka_run_group_tests_name("fields of JSON", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -60,6 +61,23 @@ static void test_a_client_has_its_number_and_address(void **state) {
     json_decref(o);
 }
 
+static void test_a_job_has_its_id_and_trace(void **state) {
+    static const char trace[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    json_t *o = parsed(2048, "", "job D-464d85ff-ID", "x", 1);
+    char subject[128];
+
+    (void)state;
+    assert_string_equal(field(o, "subject"), "job");
+    assert_string_equal(field(o, "job"), "D-464d85ff-ID");
+    assert_null(json_object_get(o, "traceparent"));
+    json_decref(o);
+    snprintf(subject, sizeof subject, "job D-464d85ff-ID %s", trace);
+    o = parsed(2048, "", subject, "x", 1);
+    assert_string_equal(field(o, "job"), "D-464d85ff-ID");
+    assert_string_equal(field(o, "traceparent"), trace);
+    json_decref(o);
+}
+
 static void test_bytes_are_escaped(void **state) {
     json_t *o = parsed(2048, "", "say \"hi\\", "a\"b\\c\x01\t\x7f\xff\xc3\xa9\xc3", 12);
 
@@ -97,6 +115,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_a_client_has_its_number_and_address),
+        cmocka_unit_test(test_a_job_has_its_id_and_trace),
         cmocka_unit_test(test_bytes_are_escaped),
         cmocka_unit_test(test_a_long_message_is_cut),
     };

@@ -25,8 +25,8 @@
 enum { ADD_ID, ADD_EXPIRES_AT = 2 };
 enum { TXN_NODE, TXN_NUMBER, TXN_FROM };
 
-static struct op *const ops[] = { &op_add_jobs, &op_add_async,    &op_add_missing,    &op_add_unique,
-                                  &op_ack_jobs, &op_find_commits, &op_forget_commits, NULL };
+static struct op *const ops[] = { &op_add_jobs,    &op_add_async,    &op_add_missing,    &op_add_unique,
+                                  &op_delete_jobs, &op_find_commits, &op_forget_commits, NULL };
 
 static int group_start(void **state) {
     (void)state;
@@ -383,7 +383,7 @@ static void test_given_up_while_it_is_asked_for(void **state) {
     timers_run(clock_mono() + 100 * US_PER_MS);
     assert_replies("0:-NOREPL");
     answer(txn);
-    assert_unmarked(SQL_ACK_JOBS);
+    assert_unmarked(SQL_DELETE_JOBS);
     commit();
     assert_replies("");
 }
@@ -413,7 +413,7 @@ static void test_committed_unique(void **state) {
 }
 
 static void test_committed_unique_has_been_taken(void **state) {
-    PGresult *rows[2] = { fake_rows(5), NULL };
+    PGresult *rows[2] = { fake_rows(8), NULL };
     int64_t txn, holder = job_new_id(clock_db(), OTHER);
 
     (void)state;
@@ -424,13 +424,14 @@ static void test_committed_unique_has_been_taken(void **state) {
     fake_set_int(rows[0], 0, 2, 8, holder);
     fake_set_int(rows[0], 0, 3, 8, clock_db());
     fake_set_int(rows[0], 0, 4, 4, 60);
+    fake_set_int(rows[0], 0, 5, 1, 0);
     fake_commit(fake_write_conn(), rows);
     assert_replies("add:D");
     assert_int_equal(adder_id(), holder);
 }
 
 static void assert_added_again(void) {
-    PGresult *rows[2] = { fake_rows(5), NULL };
+    PGresult *rows[2] = { fake_rows(8), NULL };
 
     assert_marked(SQL_ADD_UNIQUE);
     assert_true(added_expires_at() > TIME_BEGINNING);

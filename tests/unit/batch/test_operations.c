@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "admin/server.h"
 #include "base/util.h"
 #include "batch/operations.h"
 
@@ -13,10 +12,6 @@ static const enum op_phase phases[] = {
 #define OP_WITH(name, statement, phase, conn) phase,
 #include "batch/operations.def"
 };
-
-/* The operations need commands, and SHUTDOWN needs this. */
-void server_stop(void) {
-}
 
 static const struct op *const all[] = {
 #define OP_WITH(name, statement, phase, conn) &op_##name,

@@ -74,11 +74,11 @@ static size_t ask(void) {
 
 struct row {
     int32_t id;
-    int64_t total, len, in, out, dead;
+    int64_t total, len, in, out, dead, delayed, waiting;
 };
 
 static void answer(const struct row *rows, int count) {
-    PGresult *res = fake_rows(6);
+    PGresult *res = fake_rows(8);
 
     for (int i = 0; i < count; i++) {
         fake_set_int(res, i, 0, 4, rows[i].id);
@@ -87,6 +87,8 @@ static void answer(const struct row *rows, int count) {
         fake_set_int(res, i, 3, 8, rows[i].in);
         fake_set_int(res, i, 4, 8, rows[i].out);
         fake_set_int(res, i, 5, 8, rows[i].dead);
+        fake_set_int(res, i, 6, 8, rows[i].delayed);
+        fake_set_int(res, i, 7, 8, rows[i].waiting);
     }
     fake_commit(side(), &res);
 }
@@ -129,7 +131,7 @@ static void test_counts_doubtful_and_quiet_queues(void **state) {
     a->counters.len = 7;
     assert_int_equal(ask(), 1);
     assert_asked_for((const int32_t[]){ 1 }, 1);
-    answer((const struct row[]){ { 1, 5, 3, 20, 10, 4 } }, 1);
+    answer((const struct row[]){ { 1, 5, 3, 20, 10, 4, 0, 0 } }, 1);
     assert_int_equal(a->counters.len, 7);
     assert_int_equal(ask(), 0);
     assert_int_equal(a->counters.len, 3);
@@ -149,7 +151,7 @@ static void test_unknown_jobs(void **state) {
     (void)state;
     q->scan.position = (struct job_key){ 1, 0, 100 };
     assert_int_equal(ask(), 1);
-    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_true(q->scan.may_have_more);
     assert_int_equal(queue_budget(q), 3);
@@ -162,7 +164,7 @@ static void test_an_empty_queue_is_not_walked(void **state) {
     (void)state;
     q->counters.len = 5;
     assert_int_equal(ask(), 1);
-    answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 0, 0, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_int_equal(q->counters.len, 0);
     assert_false(q->scan.may_have_more);
@@ -175,7 +177,7 @@ static void change_after(void (*change)(struct queue *q), bool before_the_answer
     assert_int_equal(ask(), 1);
     if (before_the_answer)
         change(q);
-    answer((const struct row[]){ { 1, 50, 30, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 50, 30, 0, 0, 0, 0, 0 } }, 1);
     if (!before_the_answer)
         change(q);
     assert_int_equal(ask(), 0);
@@ -183,7 +185,7 @@ static void change_after(void (*change)(struct queue *q), bool before_the_answer
     assert_true(q->counters.suspect);
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 1);
-    answer((const struct row[]){ { 1, 51, 31, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 51, 31, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_int_equal(q->counters.len, 31);
     queue_drop(q);
@@ -194,7 +196,7 @@ static void by_us(struct queue *q) {
 }
 
 static void by_another(struct queue *q) {
-    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 0, 0 }, false);
+    queue_heard_share(q, 2, (struct queue_share){ .len = 1, .total = 1, .jobs_in = 1 }, false);
 }
 
 static void test_not_quiet_after_all(void **state) {
@@ -217,7 +219,7 @@ static void test_counters_of_jobs_ever(void **state) {
     q->counters.jobs_out = 40;
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 1);
-    answer((const struct row[]){ { 1, 0, 0, 100, 30, 0 } }, 1);
+    answer((const struct row[]){ { 1, 0, 0, 100, 30, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_int_equal(q->counters.jobs_in, 101);
     assert_int_equal(q->counters.jobs_out, 30);
@@ -229,7 +231,7 @@ static void test_dropped_in_between(void **state) {
     (void)state;
     assert_int_equal(ask(), 1);
     queue_drop(q);
-    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
 }
 
@@ -239,7 +241,7 @@ static void test_wrong_rows(void **state) {
 
     (void)state;
     assert_int_equal(ask(), 1);
-    answer((const struct row[]){ { 2, 5, 3, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 2, 5, 3, 0, 0, 0, 0, 0 } }, 1);
     be_quiet(a, 0);
     be_quiet(b, 0);
     assert_int_equal(ask(), 0);
@@ -254,7 +256,7 @@ static void test_failed(void **state) {
     assert_int_equal(ask(), 1);
     fake_fail(side(), 0, "XX000");
     assert_int_equal(ask(), 1);
-    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_int_equal(q->counters.len, 3);
 }
@@ -272,7 +274,7 @@ static void test_one_at_a_time(void **state) {
     counter_audit_doubtful();
     batch_flush();
     assert_int_equal(side()->sent_txns, 1);
-    answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
+    answer((const struct row[]){ { 1, 0, 0, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
 }
 
@@ -292,7 +294,7 @@ static void test_all_get_their_turn(void **state) {
         for (size_t i = 0; i < count; i++) {
             int32_t id = (int32_t)fake_element(fake_sent(side(), 0), 0, i);
 
-            rows[i] = (struct row){ id, id, id, 0, 0, 0 };
+            rows[i] = (struct row){ id, id, id, 0, 0, 0, 0, 0 };
         }
         answer(rows, (int)count);
         assert_true((counted += count) <= MANY);

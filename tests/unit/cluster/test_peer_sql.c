@@ -38,7 +38,12 @@ static void test_counts_as_this_servers_doing(void **state) {
     assert_int_equal(q->counters.total, 4);
     assert_int_equal(q->counters.jobs_in, 5);
     assert_int_equal(q->counters.jobs_out, 1);
-    assert_string_equal(tell(), " q7,3,4,5,1,0");
+    q->counters.oldest_due_us = 6;
+    assert_string_equal(tell(), " q7,3,4,5,1,0 j7,0,0,6");
+    hear_sql(2, "j7,2,-1");
+    assert_int_equal(q->counters.delayed, 2);
+    assert_int_equal(q->counters.waiting, -1);
+    assert_string_equal(tell(), " q7,3,4,5,1,0 j7,2,-1,6");
 }
 
 /* A transaction may have taken long, or the message is repeated after a restart of this server. */

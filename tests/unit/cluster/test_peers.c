@@ -315,7 +315,7 @@ static void test_only_the_inheriting_server_ends_leases(void **state) {
     hear_from(dead, 0, "b");
     assert_null(sent(side(), SQL_INHERIT_LEASES));
     assert_false(peers_adopts(dead));
-    /* The heir dies, too. */
+    /* The leader fails, too. */
     hear("b");
     assert_non_null(sent(side(), SQL_INHERIT_LEASES));
     assert_true(peers_adopts(dead) && peers_adopts(4));
@@ -369,10 +369,10 @@ static void test_dies_and_starts_again(void **state) {
 
 /* The queue is quiet, and this is its row of count_queues. */
 static void count_again(struct queue *q, const int64_t row[6]) {
-    PGresult *res = fake_rows(6);
+    PGresult *res = fake_rows(8);
 
-    for (int i = 0; i < 6; i++)
-        fake_set_int(res, 0, i, i == 0 ? 4 : 8, row[i]);
+    for (int i = 0; i < 8; i++)
+        fake_set_int(res, 0, i, i == 0 ? 4 : 8, i < 6 ? row[i] : 0);
     q->counters.changed_us = clock_mono() - US_PER_S;
     counter_audit_doubtful();
     assert_non_null(sent(side(), SQL_COUNT_QUEUES));

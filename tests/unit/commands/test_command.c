@@ -13,6 +13,7 @@
 #include "commands/client_line.h"
 #include "commands/command_docs.h"
 #include "commands/dispatch.h"
+#include "commands/laravel.h"
 #include "commands/monitor.h"
 #include "commands/refused.h"
 #include "commands/rights.h"
@@ -47,6 +48,43 @@ void monitor_feed(const struct client *c, const struct req *r) {
     (void)c;
     (void)r;
     fed_count++;
+}
+
+/* The scripts of Laravel are tested with a database. */
+static bool no_script(struct req *r, const struct slice *keys, const struct slice *args) {
+    (void)r;
+    (void)keys;
+    (void)args;
+    return false;
+}
+
+bool laravel_later(struct req *r, const struct slice *keys, const struct slice *args) {
+    return no_script(r, keys, args);
+}
+
+bool laravel_release(struct req *r, const struct slice *keys, const struct slice *args) {
+    return no_script(r, keys, args);
+}
+
+bool laravel_take(struct req *r, const struct slice *keys, const struct slice *args) {
+    return no_script(r, keys, args);
+}
+
+void laravel_pop(struct req *r) {
+    handle(r);
+}
+
+void laravel_size(struct req *r) {
+    handle(r);
+}
+
+void laravel_clear(struct req *r) {
+    handle(r);
+}
+
+bool laravel_has(const struct command *cmd, bool delayed) {
+    (void)cmd;
+    return delayed;
 }
 
 void client_kill(struct client *c, const char *reason) {
@@ -162,7 +200,7 @@ static void test_other_names_are_not_found(void **state) {
     assert_null(command_lookup(SLICE("pings")));
     assert_null(command_lookup(SLICE("ping\0")));
     assert_null(command_lookup(SLICE("pi\0ng")));
-    assert_null(command_lookup(SLICE("zadd")));
+    assert_null(command_lookup(SLICE("zunion")));
 }
 
 static void test_arity(void **state) {
@@ -193,7 +231,7 @@ static void test_commands_of_redis_have_a_code_of_their_own(void **state) {
     const struct refused *all = refused_table(&count);
 
     (void)state;
-    assert_true(count > 150);
+    assert_true(count > 100);
     for (size_t i = 0; i < count; i++) {
         char expected[64];
 
@@ -226,7 +264,8 @@ static void test_unknown_comes_before_authentication(void **state) {
     assert_true(run("foo"));
     assert_string_equal(reply, "-ERR unknown command 'foo'\r\n");
     assert_true(run("qlen"));
-    assert_string_equal(reply, "-ERR wrong number of arguments for 'qlen' command. Usage: QLEN queue\r\n");
+    assert_string_equal(reply, "-ERR wrong number of arguments for 'qlen' command. Usage: QLEN queue "
+                               "[ALL | QUEUED | DELAYED | ACTIVE | WAITING | DEAD | DONE | AFTER ...]\r\n");
     assert_true(run("qlen q"));
     assert_string_equal(reply, "-NOAUTH Authentication required.\r\n");
     assert_int_equal(handled_count, 0);
@@ -383,7 +422,8 @@ static const struct {
     { { "addjob" }, { IDLE }, "ackjob id", false },
     { { "addjob" }, { SENT }, "ackjob id", false },
     { { "ackjob" }, { QUEUED }, "fastack id", true },
-    { { "ackjob" }, { SENT }, "deljob id", true },
+    { { "ackjob" }, { SENT }, "deljob id", false },
+    { { "deljob" }, { SENT }, "deljob id", true },
     { { "getjob" }, { IDLE }, "ackjob id", false },
     { { "ackjob" }, { QUEUED }, "getjob from q", true },
     { { "ackjob" }, { SENT }, "getjob from q", false },

@@ -90,7 +90,7 @@ static void assert_group_goes_on(void) {
 static PGresult *expired_row(void) {
     static const int sizes[] = { 4, 2, 8, 8, 8, 4 };
     const int64_t values[] = { queue_named("q1")->id, 0, 7, 0, 0, 60 };
-    PGresult *rows = fake_rows(7);
+    PGresult *rows = fake_rows(9);
 
     for (int col = 0; col < 6; col++)
         fake_set_int(rows, 0, col, sizes[col], values[col]);
@@ -116,7 +116,7 @@ static void test_expired_in_order(void **state) {
 
 /* Columns of dead_letter_jobs.sql. */
 static void test_dead(void **state) {
-    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(7) };
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(11) };
 
     (void)state;
     dead_letter_job((struct job_key){ queue_named("q1")->id, 0, 7 }, NULL, NULL);
@@ -125,6 +125,9 @@ static void test_dead(void **state) {
     fake_set_int(rows[0], 0, 4, 8, 0);
     fake_set_int(rows[0], 0, 5, 4, 60);
     fake_set_bytes(rows[0], 0, 6, slice_str("group"));
+    fake_set_int(rows[0], 0, 7, 1, 0);
+    fake_set_int(rows[0], 0, 9, 4, 3);
+    fake_set_bytes(rows[0], 0, 10, slice_str("no trace\n"));
     fake_commit(fake_write_conn(), rows);
     assert_told();
     assert_group_goes_on();

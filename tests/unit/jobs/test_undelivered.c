@@ -51,7 +51,7 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     struct job job;
 
     PQclear(result);
-    result = fake_rows(COL_POP_FIRST_GROUP_KEY + 1);
+    result = fake_rows(COL_POP_FIRST_ERRORS + 1);
     for (int col = 0; col < ROW_BODY; col++)
         fake_set_int(result, 0, col, sizes[col], col == 1 ? 77 : 0);
     fake_set_bytes(result, 0, ROW_BODY, slice_str("body"));
@@ -259,7 +259,9 @@ static PGresult *row_of_move(const char *group) {
 
 /* A job is moved from "q1" to "q2", which is committed. */
 static void move_one(enum list_end from, const char *group) {
-    static const struct get_kind moving = { reply_body, reply_none, ended };
+    static const struct get_kind moving = { .deliver = reply_body,
+                                            .reply_nothing = reply_none,
+                                            .ended = ended };
     struct pop pop = { from, queue_named("q2"), END_LEFT };
     struct get *g = new_get(2, "q1");
     PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };

@@ -184,17 +184,17 @@ static void test_leases_count_for_their_queue(void **state) {
     lease_add((struct job_key){ 1, 0, 11 }, now + 12);
     lease_add((struct job_key){ 2, 0, 12 }, now + 13);
     lease_add((struct job_key){ 3, 0, 13 }, now + 14);
-    assert_int_equal(queue_active(a), 2);
-    assert_int_equal(queue_active(b), 1);
+    assert_int_equal(queue_leased(a), 2);
+    assert_int_equal(queue_leased(b), 1);
     assert_false(queue_is_unused(b));
     /* A queue that becomes known later does not count older leases. */
     queue_set_id(shown_queue("c"), 3);
     while (lease_take_ended(now + 12, &end))
         continue;
-    assert_int_equal(queue_active(a), 0);
+    assert_int_equal(queue_leased(a), 0);
     lease_clear();
-    assert_int_equal(queue_active(b), 0);
-    assert_int_equal(queue_active(queue_find_id(3)), 0);
+    assert_int_equal(queue_leased(b), 0);
+    assert_int_equal(queue_leased(queue_find_id(3)), 0);
     assert_true(queue_is_unused(b));
 }
 

@@ -1,4 +1,4 @@
-/* Counters of very many queues are saved in parts, each of them once. */
+/* Rows of queues: counters of very many queues are saved in parts, each of them once; unused rows are deleted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 /* The most names of a turn. */
 #define MOST 5000
 
-static struct op *const ops[] = { &op_save_counters, NULL };
+static struct op *const ops[] = { &op_open_queues, &op_save_counters, &op_drop_queues, NULL };
 static char saved[QUEUES + 1];
 
 static int group_start(void **state) {
@@ -87,9 +87,128 @@ static void test_saved_in_parts(void **state) {
     assert_int_equal(commit_all(), 0);
 }
 
+/* ---- deletion ---- */
+
+static struct task waiting_task;
+static unsigned ready, failed;
+
+static void on_ready(struct task *t) {
+    assert_ptr_equal(t, &waiting_task);
+    ready++;
+}
+
+static void on_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+    failed++;
+}
+
+/* A request that comes while the row may be deleted. */
+static void wait_for_row(struct queue *q) {
+    static struct row_waiter waiter;
+
+    ready = failed = 0;
+    row_waiter_init(&waiter, &waiting_task, on_ready, on_fail);
+    assert_false(queue_is_open(q));
+    queue_prepare(q, &waiter);
+    assert_int_equal(ready, 0);
+}
+
+/* A queue without jobs, whose deletion was sent. */
+static struct queue *begin_deletion(void) {
+    struct queue *q = queue_get(SLICE("unused"));
+
+    queue_set_id(q, 7);
+    queue_forget(q);
+    batch_flush();
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 0, 0), 7);
+    return q;
+}
+
+static void commit_deletion(bool deleted) {
+    PGresult *res = fake_rows(1);
+
+    if (deleted)
+        fake_set_int(res, 0, COL_DROP_QUEUES_ID, 4, 7);
+    fake_commit(fake_write_conn(), &res);
+}
+
+static void test_unused_row_is_deleted(void **state) {
+    (void)state;
+    begin_deletion();
+    commit_deletion(true);
+    assert_null(queue_find(SLICE("unused")));
+    assert_null(queue_find_id(7));
+}
+
+/* A queue without a row is freed at once. */
+static void test_queue_without_row(void **state) {
+    (void)state;
+    queue_forget(queue_get(SLICE("rowless")));
+    assert_null(queue_find(SLICE("rowless")));
+    batch_flush();
+    assert_true(batch_idle());
+}
+
+/* Another server has added jobs, so the row stays, and the request goes on. */
+static void test_row_that_is_used_stays(void **state) {
+    struct queue *q = begin_deletion();
+
+    (void)state;
+    wait_for_row(q);
+    commit_deletion(false);
+    assert_int_equal(ready, 1);
+    assert_true(queue_is_open(q) && queue_find_id(7) == q);
+}
+
+/* The row is deleted while a request needs it, and inserted again. */
+static void test_row_is_inserted_again(void **state) {
+    struct queue *q = begin_deletion();
+    PGresult *res;
+
+    (void)state;
+    wait_for_row(q);
+    commit_deletion(true);
+    assert_int_equal(ready, 0);
+    batch_flush();
+    res = fake_rows(COL_OPEN_QUEUES_CREATED_AT + 1);
+    fake_set_int(res, 0, COL_OPEN_QUEUES_ID, 4, 8);
+    fake_set_bytes(res, 0, COL_OPEN_QUEUES_NAME, SLICE("unused"));
+    fake_set_int(res, 0, COL_OPEN_QUEUES_PAUSE, 2, 0);
+    fake_commit(fake_write_conn(), &res);
+    assert_int_equal(ready, 1);
+    assert_int_equal(q->id, 8);
+}
+
+static void test_deletion_fails(void **state) {
+    struct queue *q = begin_deletion();
+
+    (void)state;
+    wait_for_row(q);
+    fake_fail(fake_write_conn(), 0, "42501");
+    assert_int_equal(ready, 1);
+    assert_true(queue_is_open(q));
+}
+
+static void test_insertion_fails(void **state) {
+    struct queue *q = queue_get(SLICE("new"));
+
+    (void)state;
+    wait_for_row(q);
+    batch_flush();
+    fake_fail(fake_write_conn(), 0, "42501");
+    assert_int_equal(failed, 1);
+    assert_false(queue_is_open(q));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_saved_in_parts, start, stop),
+        TEST(test_saved_in_parts),         TEST(test_unused_row_is_deleted), TEST(test_queue_without_row),
+        TEST(test_row_that_is_used_stays), TEST(test_row_is_inserted_again), TEST(test_deletion_fails),
+        TEST(test_insertion_fails),
     };
 
     return cmocka_run_group_tests_name("queue_row", tests, group_start, NULL);

@@ -1,4 +1,4 @@
-/* Scan positions against a model of the job table: random changes, claims in flight, messages that come late. */
+/* Scan positions against a model of the job table: random changes, sent claims, messages that come late. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct model_job {
     int dead_visits;
 };
 
-/* The claim in flight: first some redelivery keys, then a scan of the rest. */
+/* The sent claim: first some redelivery keys, then a scan of the rest. */
 static struct {
     bool sent;
     bool executed;
@@ -35,7 +35,7 @@ static struct {
     size_t key_count;
     struct job_key rows[SLOTS];
     size_t row_count;
-} flight;
+} sent_claim;
 
 static struct queue *q;
 static struct model_job jobs[JOBS];
@@ -84,7 +84,7 @@ static struct model_job *next_ready(struct job_key after, bool visits) {
             (next == NULL || job_key_before(jobs[i].key, next->key)))
             next = &jobs[i];
     for (size_t i = 0; visits && i < job_count; i++)
-        if (jobs[i].state != READY && jobs[i].key.id <= flight.scan.snapshot_end &&
+        if (jobs[i].state != READY && jobs[i].key.id <= sent_claim.scan.snapshot_end &&
             job_key_before(after, jobs[i].key) && (next == NULL || job_key_before(jobs[i].key, next->key)))
             assert_true(jobs[i].dead_visits++ <= set_backs);
     return next;
@@ -96,100 +96,103 @@ static bool is_quiet(void) {
     for (size_t i = 0; i < job_count; i++)
         if (jobs[i].untold)
             return false;
-    return !flight.sent;
+    return !sent_claim.sent;
 }
 
 static void send_claim(void) {
     int64_t budget = queue_budget(q);
     size_t slots = 1 + random_below(SLOTS);
 
-    if (flight.sent || budget <= 0)
+    if (sent_claim.sent || budget <= 0)
         return;
-    flight.key_count = flight.row_count = 0;
+    sent_claim.key_count = sent_claim.row_count = 0;
     slots = (int64_t)slots < budget ? slots : (size_t)budget;
-    while (flight.key_count < slots && position_take_key(&q->scan, &flight.keys[flight.key_count]))
-        flight.key_count++;
-    flight.limit = slots - flight.key_count;
-    flight.scans = flight.limit > 0;
-    flight.after = q->scan.position;
-    if (flight.scans) {
-        position_begin(&q->scan, &flight.scan);
-        flight.scan.snapshot_end = own_last_id + (int64_t)random_below((uint64_t)(last_id - own_last_id) + 1);
+    while (sent_claim.key_count < slots &&
+           position_take_key(&q->scan, &sent_claim.keys[sent_claim.key_count]))
+        sent_claim.key_count++;
+    sent_claim.limit = slots - sent_claim.key_count;
+    sent_claim.scans = sent_claim.limit > 0;
+    sent_claim.after = q->scan.position;
+    if (sent_claim.scans) {
+        position_begin(&q->scan, &sent_claim.scan);
+        sent_claim.scan.snapshot_end =
+            own_last_id + (int64_t)random_below((uint64_t)(last_id - own_last_id) + 1);
     }
     q->claims.rows = (int64_t)slots;
-    flight.sent = true;
-    flight.executed = false;
+    sent_claim.sent = true;
+    sent_claim.executed = false;
 }
 
 static void take(struct model_job *j) {
     j->state = LEASED;
-    flight.rows[flight.row_count++] = j->key;
+    sent_claim.rows[sent_claim.row_count++] = j->key;
 }
 
 static void execute(void) {
     size_t scanned = 0;
     struct model_job *j;
 
-    if (!flight.sent || flight.executed)
+    if (!sent_claim.sent || sent_claim.executed)
         return;
-    for (size_t i = 0; i < flight.key_count; i++)
+    for (size_t i = 0; i < sent_claim.key_count; i++)
         for (size_t k = 0; k < job_count; k++)
-            if (jobs[k].state == READY && model_equal(jobs[k].key, flight.keys[i]))
+            if (jobs[k].state == READY && model_equal(jobs[k].key, sent_claim.keys[i]))
                 take(&jobs[k]);
-    flight.key_count = 0;
-    flight.limit += flight.row_count;
-    for (; flight.scans && flight.row_count < flight.limit; scanned++) {
-        if ((j = next_ready(flight.after, true)) == NULL)
+    sent_claim.key_count = 0;
+    sent_claim.limit += sent_claim.row_count;
+    for (; sent_claim.scans && sent_claim.row_count < sent_claim.limit; scanned++) {
+        if ((j = next_ready(sent_claim.after, true)) == NULL)
             break;
-        flight.after = j->key;
+        sent_claim.after = j->key;
         take(j);
     }
-    flight.limit -= flight.row_count;
-    flight.executed = true;
-    flight.after = scanned > 0 ? flight.after : (struct job_key){ 0 };
+    sent_claim.limit -= sent_claim.row_count;
+    sent_claim.executed = true;
+    sent_claim.after = scanned > 0 ? sent_claim.after : (struct job_key){ 0 };
 }
 
 static void land(void) {
-    bool has_last = flight.after.id != 0;
+    bool has_last = sent_claim.after.id != 0;
 
-    if (!flight.sent)
+    if (!sent_claim.sent)
         return;
     execute();
-    has_last = flight.after.id != 0;
-    for (size_t i = 0; i < flight.row_count; i++) {
+    has_last = sent_claim.after.id != 0;
+    for (size_t i = 0; i < sent_claim.row_count; i++) {
         queue_count_len(q, -1);
-        position_forget_key(&q->scan, flight.rows[i]);
+        position_forget_key(&q->scan, sent_claim.rows[i]);
     }
-    if (flight.scans) {
-        set_backs += flight.scan.heard.rank != INT16_MAX || flight.scan.resets != q->scan.resets;
-        position_advance(&q->scan, &flight.scan, has_last ? &flight.after : NULL, flight.limit > 0);
-        position_end(&flight.scan);
+    if (sent_claim.scans) {
+        set_backs += sent_claim.scan.heard.rank != INT16_MAX || sent_claim.scan.resets != q->scan.resets;
+        position_advance(&q->scan, &sent_claim.scan, has_last ? &sent_claim.after : NULL,
+                         sent_claim.limit > 0);
+        position_end(&sent_claim.scan);
     }
     q->claims.rows = 0;
-    flight.sent = false;
+    sent_claim.sent = false;
 }
 
 /* The transaction is rolled back, or its result is unknown. */
 static void lose(void) {
     bool unknown = random_below(2) == 0;
 
-    if (!flight.sent || flight.executed)
+    if (!sent_claim.sent || sent_claim.executed)
         return;
     if (unknown && random_below(2) == 0)
         execute();
-    for (size_t i = 0; i < flight.row_count; i++)
+    for (size_t i = 0; i < sent_claim.row_count; i++)
         queue_count_len(q, -1);
-    for (size_t i = 0; i < flight.key_count; i++)
-        position_add_key(&q->scan, flight.keys[i]);
+    for (size_t i = 0; i < sent_claim.key_count; i++)
+        position_add_key(&q->scan, sent_claim.keys[i]);
     set_backs++;
     if (unknown)
         queue_reset_scan(q);
-    else if (flight.scans)
-        queue_scan_from(q, flight.scan.start);
-    if (flight.scans)
-        position_end(&flight.scan);
+    else if (sent_claim.scans)
+        queue_scan_from(q, sent_claim.scan.start);
+    if (sent_claim.scans)
+        position_end(&sent_claim.scan);
     q->claims.rows = 0;
-    flight.sent = false;
+    sent_claim.sent = false;
 }
 
 /* ---- changes of this server ---- */
@@ -200,7 +203,7 @@ static void add_own(void) {
     if (j == NULL)
         return;
     own_last_id = last_id;
-    if (flight.executed)
+    if (sent_claim.executed)
         queue_note_apart(q, j->key, 0);
     if (random_below(8) != 0) {
         queue_job_ready(q, j->key);
@@ -216,8 +219,8 @@ static void make_ready(void) {
 
     if (j == NULL)
         return;
-    for (size_t i = 0; flight.sent && i < flight.row_count; i++)
-        if (model_equal(j->key, flight.rows[i]))
+    for (size_t i = 0; sent_claim.sent && i < sent_claim.row_count; i++)
+        if (model_equal(j->key, sent_claim.rows[i]))
             return;
     j->state = READY;
     queue_job_returned(q, j->key);
@@ -235,7 +238,7 @@ static void delete_job(void) {
 }
 
 static void change_priority(void) {
-    struct model_job *j = flight.sent ? NULL : pick(READY);
+    struct model_job *j = sent_claim.sent ? NULL : pick(READY);
     struct job_key from;
 
     if (j == NULL)
@@ -247,7 +250,7 @@ static void change_priority(void) {
 }
 
 static void clear(void) {
-    if (flight.sent || random_below(20) != 0)
+    if (sent_claim.sent || random_below(20) != 0)
         return;
     for (size_t i = 0; i < job_count; i++)
         jobs[i].state = GONE, jobs[i].untold = false;
@@ -257,7 +260,7 @@ static void clear(void) {
 static void restart(void) {
     struct model_job *first = next_ready((struct job_key){ .rank = INT16_MIN }, false);
 
-    if (flight.sent || random_below(5) != 0)
+    if (sent_claim.sent || random_below(5) != 0)
         return;
     queue_drop(q);
     q = queue_get(SLICE("q"));
@@ -285,8 +288,8 @@ static void peer_adds(void) {
 static void peer_returns(void) {
     struct model_job *j = pick(LEASED);
 
-    for (size_t i = 0; j != NULL && flight.sent && i < flight.row_count; i++)
-        if (model_equal(j->key, flight.rows[i]))
+    for (size_t i = 0; j != NULL && sent_claim.sent && i < sent_claim.row_count; i++)
+        if (model_equal(j->key, sent_claim.rows[i]))
             return;
     if (j == NULL)
         return;
@@ -319,8 +322,8 @@ static bool is_covered(struct job_key key) {
     for (size_t i = 0; i < q->scan.key_count; i++)
         if (model_equal(q->scan.keys[i], key))
             return true;
-    for (size_t i = 0; flight.sent && i < flight.key_count; i++)
-        if (model_equal(flight.keys[i], key))
+    for (size_t i = 0; sent_claim.sent && i < sent_claim.key_count; i++)
+        if (model_equal(sent_claim.keys[i], key))
             return true;
     return false;
 }
@@ -331,7 +334,7 @@ static void check_coverage(void) {
         if (jobs[i].state != READY || jobs[i].untold)
             continue;
         assert_true(is_covered(jobs[i].key));
-        assert_true(flight.sent || queue_budget(q) > 0);
+        assert_true(sent_claim.sent || queue_budget(q) > 0);
     }
     for (size_t i = 1; i < q->scan.key_count; i++)
         assert_false(job_key_before(q->scan.keys[i], q->scan.keys[(i - 1) / 2]));
@@ -345,11 +348,11 @@ static void check_order(void) {
         return;
     send_claim();
     execute();
-    for (size_t i = 0; i < flight.row_count && flight.sent; i++)
-        if (job_key_before(last, flight.rows[i]))
-            last = flight.rows[i];
+    for (size_t i = 0; i < sent_claim.row_count && sent_claim.sent; i++)
+        if (job_key_before(last, sent_claim.rows[i]))
+            last = sent_claim.rows[i];
     for (size_t i = 0; i < job_count; i++)
-        assert_false(flight.sent && jobs[i].state == READY && job_key_before(jobs[i].key, last));
+        assert_false(sent_claim.sent && jobs[i].state == READY && job_key_before(jobs[i].key, last));
     land();
 }
 

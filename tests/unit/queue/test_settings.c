@@ -42,15 +42,15 @@ static void test_names(void **state) {
 }
 
 static void assert_parses(enum setting which, const char *text, int64_t want) {
-    int64_t value;
+    int64_t value, period_s;
 
-    assert_null(setting_parse(which, slice_str(text), &value));
+    assert_null(setting_parse(which, slice_str(text), &value, &period_s));
     assert_int_equal(value, want);
 }
 
 static void assert_refused(enum setting which, const char *text) {
-    int64_t value;
-    const char *error = setting_parse(which, slice_str(text), &value);
+    int64_t value, period_s;
+    const char *error = setting_parse(which, slice_str(text), &value, &period_s);
 
     assert_non_null(error);
     assert_non_null(strstr(error, setting_name(which)));
@@ -70,6 +70,29 @@ static void test_ranges(void **state) {
     assert_refused(SETTING_TTL, "0");
     assert_parses(SETTING_MAXLEN, "0", 0);
     assert_parses(SETTING_MAXLEN, "9223372036854775807", INT64_MAX);
+    assert_parses(SETTING_RATE, "1000000/d", 1000000);
+    assert_refused(SETTING_RATE, "1000001/d");
+    assert_refused(SETTING_GROUP_RATE, "0/m");
+    assert_refused(SETTING_RATE_BURST, "1/m");
+}
+
+/* A rate is shown with its period. */
+static void test_rates(void **state) {
+    char text[SETTING_TEXT_LEN];
+
+    (void)state;
+    setting_show(NULL, SETTING_RATE, text);
+    assert_string_equal(text, "0");
+    settings_put(q, SETTING_RATE, 30);
+    setting_show(q, SETTING_RATE, text);
+    assert_string_equal(text, "30");
+    settings_put(q, SETTING_RATE_PERIOD, 600);
+    setting_show(q, SETTING_RATE, text);
+    assert_string_equal(text, "30/10m");
+    setting_show(q, SETTING_RATE_PERIOD, text);
+    assert_string_equal(text, "600");
+    setting_show(q, SETTING_GROUP_RATE, text);
+    assert_string_equal(text, "0");
 }
 
 static void test_defaults(void **state) {
@@ -113,11 +136,8 @@ static void test_cleared_with_the_jobs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_names),
-        TEST(test_ranges),
-        TEST(test_defaults),
-        TEST(test_in_force),
-        TEST(test_cleared_with_the_jobs),
+        TEST(test_names), TEST(test_ranges),   TEST(test_defaults),
+        TEST(test_rates), TEST(test_in_force), TEST(test_cleared_with_the_jobs),
     };
 
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

@@ -337,7 +337,7 @@ static void test_delivery(void **state) {
     (void)state;
     getters[1].client.bytes_out = 500;
     buf_append_str(&getters[1].client.out, "+PONG\r\n");
-    g->with_counters = true;
+    g->form = JOBS_WITH_COUNTERS;
     get_claim(g);
     get_deliver(g, jobs, 2);
     assert_replies("1:q1=onenacks/2additional-deliveries/3,q2=twonacks/2additional-deliveries/3");

@@ -1,0 +1,22 @@
+-- insert_rare(): the statements add_rare and add_missing; insert_jobs with a column for rare properties
+insert into pgdisque.job
+    (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,
+     attempts, backoff, deadqueue, group_key, leased_at, headers)
+select
+    a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.delay,
+    case when a.owner is null then 0 else 1 end, a.rank, a.replicate, a.owner, a.body,
+    a.attempts, a.backoff, a.deadqueue, a.group_key,
+    -- As in insert_jobs.
+    case
+        when a.owner is not null and a.backoff is not null
+            then timestamptz '2020-01-01 00:00:00+00' + (a.id >> 22) * interval '1 millisecond'
+    end,
+    a.rare -> 'headers'
+from unnest(
+    $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
+    $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[],
+    $12::integer[], $13::integer[], $14::bytea[], $15::bytea[], $16::jsonb[]
+) as a (
+    id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body, attempts, backoff,
+    deadqueue, group_key, rare
+)

@@ -1,0 +1,47 @@
+-- Opens a batch: BATCH NEW. Its waiting job is the completion job, and keeps the place of the batch in its parent.
+-- params: $1 id, $2 expires_at, $3 queue_id, $4 retry, $5 body (null: no completion job), $6 failure_id,
+--         $7 failure_body (null: none), $8 parent (0: none; also the id of a job of the parent)
+-- returns: is_open (false: the parent is unknown or complete)
+-- locks: the parent
+-- index: batch_pkey, flow_job_pkey
+with parent as materialized (
+    select b.id
+    from pgdisque.batch as b
+    where b.id = (
+        select coalesce(
+            (select o.id from pgdisque.batch as o where o.id = $8::bigint),
+            (select f.batch_id from pgdisque.flow_job as f where f.id = $8::bigint))
+    )
+      and b.completed_at is null
+    for no key update of b
+),
+opened as (
+    insert into pgdisque.batch (id, failure_id, queue_id, retry, failure_body)
+    select $1::bigint, $6::bigint, $3::integer, $4::integer, $7::bytea
+    where $8::bigint = 0
+       or exists (select from parent)
+    on conflict (id) do nothing
+    returning id
+),
+counted as (
+    update pgdisque.batch as b
+    set total = b.total + 1
+    from parent as p, opened as o
+    where b.id = any (array[p.id])
+),
+entered as (
+    insert into pgdisque.flow_job (id, batch_id, queue_id, rank, expires_at, retry)
+    select o.id, (select p.id from parent as p), $3::integer, 0, $2::timestamptz, $4::integer
+    from opened as o
+),
+put_aside as (
+    insert into pgdisque.waiting_job
+        (id, expires_at, queue_id, retry, delay, pending, rank, replicate, is_batch, has_body, body)
+    select
+        o.id, $2::timestamptz, $3::integer, $4::integer, 0, 0, 0, 1, true, $5::bytea is not null,
+        coalesce($5::bytea, '')
+    from opened as o
+)
+select
+    exists (select from opened)
+    or exists (select from pgdisque.batch as b where b.id = $1::bigint) as is_open

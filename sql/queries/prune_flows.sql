@@ -1,0 +1,46 @@
+-- Deletes a page of settled jobs that no job waits for, their dependencies, and old batches.
+-- params: $1 before (jobs settled earlier), $2 before (batches completed earlier), $3 id (the page begins after it),
+--         $4 limit
+-- returns: id; the last job of the page
+-- locks: the rows; skips locked rows
+-- index: flow_job_state, flow_job_pkey, dependency_of_predecessor, dependency_pkey, batch_completed
+with page as materialized (
+    select f.id, f.ended_at
+    from pgdisque.flow_job as f
+    where f.is_settled
+      and f.id > $3::bigint
+    order by f.id
+    limit $4::integer
+),
+old as materialized (
+    select f.id
+    from pgdisque.flow_job as f
+    where f.id = any (array(
+        select p.id
+        from page as p
+        where p.ended_at < $1::timestamptz
+          and not exists (select from pgdisque.dependency as d where d.predecessor_id = p.id)
+    ))
+    for update skip locked
+),
+gone as (
+    delete from pgdisque.flow_job as f
+    where f.id = any (array(select o.id from old as o))
+),
+unlinked as (
+    delete from pgdisque.dependency as d
+    where d.successor_id = any (array(select o.id from old as o))
+),
+forgotten as (
+    delete from pgdisque.batch as b
+    where b.id = any (array(
+        select o.id
+        from pgdisque.batch as o
+        where o.completed_at < $2::timestamptz
+        limit $4::integer
+        for update skip locked
+    ))
+)
+select max(p.id) as id
+from page as p
+having max(p.id) is not null

@@ -1,0 +1,33 @@
+-- Finds jobs that have ended and whose end was not counted, in a page of the open jobs: after the crash of a server,
+-- after an end by SQL or by a list command, and when the time to live of a waiting job is over.
+-- params: $1 now, $2 id (the page begins after it), $3 limit
+-- returns: id, has_ended; the jobs that have ended, and the last job of the page
+-- index: flow_job_state, job_pkey, waiting_job_id
+with page as materialized (
+    select f.id, f.queue_id, f.rank
+    from pgdisque.flow_job as f
+    where not f.is_settled
+      and f.id > $2::bigint
+    order by f.id
+    limit $3::integer
+)
+select e.id, e.has_ended
+from (
+    select
+        p.id, lead(p.id) over (order by p.id) is null as is_last,
+        not exists (
+            select
+            from pgdisque.job as j
+            where j.queue_id = any (array[p.queue_id]) and j.rank = p.rank and j.id = p.id
+        ) and not exists (
+            select
+            from pgdisque.waiting_job as w
+            where w.id = any (array[p.id])
+              and w.outcome is null
+              and w.expires_at > $1::timestamptz
+        ) as has_ended
+    from page as p
+) as e
+where e.has_ended
+   or e.is_last
+order by e.id

@@ -1,0 +1,278 @@
+/* QLEN QSTAT: the numbers of a queue's jobs, and the description of a queue. */
+#include "base/clock.h"
+#include "base/quantiles.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/dispatch.h"
+#include "net/usage.h"
+#include "queue/pattern_index.h"
+#include "queue/queue.h"
+#include "queue/queue_limits.h"
+#include "queue/settings.h"
+
+/* ---- QLEN ---- */
+
+static int64_t queue_dead(const struct queue *q) {
+    return q->counters.dead > 0 ? q->counters.dead : 0;
+}
+
+static const struct len_state {
+    const char *word;
+    int64_t (*count)(const struct queue *q); /* NULL: the database counts the jobs */
+    bool in_all;
+} len_states[] = {
+    { "queued", queue_len, true },      { "delayed", queue_delayed, true }, { "active", queue_active, true },
+    { "waiting", queue_waiting, true }, { "dead", queue_dead, false },      { "done", NULL, false },
+    { "after", NULL, false },
+};
+
+#define LEN_STATES LENGTH(len_states)
+#define LEN_DONE (LEN_STATES - 2)
+#define LEN_AFTER (LEN_STATES - 1)
+
+/* A QLEN or QSTAT that needs numbers of the database. */
+struct queue_count {
+    struct queue *q;
+    int64_t sum;     /* QLEN: the jobs of the other states */
+    bool done;       /* QLEN: DONE is named, too */
+    int64_t running; /* QSTAT: the jobs that use a slot; -1: the queue has no slots */
+};
+
+/* Adds the state, or those of ALL, to the named ones. False if there is no such state. */
+static bool name_len_state(struct slice word, bool named[LEN_STATES]) {
+    bool all = slice_is(word, "all"), found = all;
+
+    for (size_t i = 0; i < LEN_STATES; i++) {
+        bool is_it = all ? len_states[i].in_all : slice_is(word, len_states[i].word);
+
+        named[i] |= is_it;
+        found |= is_it;
+    }
+    return found;
+}
+
+static struct queue_count *count_in_database(struct req *r, struct queue *q, struct op *op) {
+    struct queue_count *c = req_alloc(r, sizeof *c);
+
+    *c = (struct queue_count){ .q = q, .running = -1 };
+    q->users++;
+    r->data = c;
+    batch_add_row(&r->task, op);
+    return c;
+}
+
+/* DONE and AFTER are named, or one of them. */
+static void len_in_database(struct req *r, struct queue *q, const bool named[LEN_STATES], int64_t sum) {
+    struct queue_count *c = count_in_database(r, q, named[LEN_AFTER] ? &op_count_waiting : &op_count_kept);
+
+    c->sum = sum;
+    c->done = named[LEN_DONE];
+}
+
+/* A state that is named twice counts once. */
+void cmd_qlen(struct req *r) {
+    struct queue *q = queue_find(r->argv[1]);
+    bool named[LEN_STATES] = { r->argc == 2 };
+    int64_t sum = 0;
+
+    for (int i = 2; i < r->argc; i++) {
+        if (!name_len_state(r->argv[i], named)) {
+            usage_invalid(
+                r, i,
+                "ERR the states of QLEN are queued, delayed, active, waiting, dead, done, after and all");
+            return;
+        }
+    }
+    for (size_t i = 0; i < LEN_STATES && q != NULL; i++)
+        if (named[i] && len_states[i].count != NULL)
+            sum += len_states[i].count(q);
+    if ((named[LEN_DONE] || named[LEN_AFTER]) && q != NULL && q->id != 0)
+        len_in_database(r, q, named, sum);
+    else
+        req_int(r, sum);
+}
+
+/* ---- QSTAT ---- */
+
+static struct queue *find_shown(struct slice name) {
+    struct queue *q = queue_find(name);
+
+    return q != NULL && q->shown ? q : NULL;
+}
+
+static void queue_pair_int(struct req *r, const char *name, int64_t value) {
+    reply_bulk_str(r, name);
+    reply_int(r, value);
+}
+
+static void reply_limits(struct req *r, const struct queue *q, int64_t running) {
+    queue_pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
+    queue_pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
+    if (limits_are_per_group(q))
+        queue_pair_int(r, "per-group", 1);
+    if (running >= 0)
+        queue_pair_int(r, "running", running);
+}
+
+/* Limits that QSTAT replies only if they are set. */
+static const struct extra_limit {
+    const char *name;
+    enum setting setting;
+    int64_t none; /* the value without a limit */
+} extra_limits[] = {
+    { "rate-period", SETTING_RATE_PERIOD, 1 },
+    { "rate-burst", SETTING_RATE_BURST, 0 },
+    { "server-max-active", SETTING_SERVER_MAX_ACTIVE, 0 },
+};
+
+/* Replies them, or only counts them. */
+static size_t reply_extra_limits(struct req *r, const struct queue *q, bool counts_only) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < LENGTH(extra_limits); i++) {
+        int64_t value = setting_in_force(q, extra_limits[i].setting);
+
+        if (value == extra_limits[i].none)
+            continue;
+        count++;
+        if (!counts_only)
+            queue_pair_int(r, extra_limits[i].name, value);
+    }
+    return count;
+}
+
+/* A latency is null if this server has delivered no job of the queue for the first time in the last minute. */
+static void reply_latency(struct req *r, const struct queue *q, const char *name, unsigned per_thousand) {
+    int64_t us = q->recent_waits == NULL ? -1 : quantiles_read(q->recent_waits, clock_mono(), per_thousand);
+
+    reply_bulk_str(r, name);
+    if (us < 0)
+        reply_null_bulk(r);
+    else
+        reply_int(r, us / US_PER_MS);
+}
+
+static void reply_states(struct req *r, const struct queue *q) {
+    queue_pair_int(r, "delayed", queue_delayed(q));
+    queue_pair_int(r, "active", queue_active(q));
+    queue_pair_int(r, "waiting", queue_waiting(q));
+    queue_pair_int(r, "oldest-ms", queue_oldest_us(q) / US_PER_MS);
+    reply_latency(r, q, "latency-p50-ms", 500);
+    reply_latency(r, q, "latency-p99-ms", 990);
+}
+
+/* running, kept: -1 if the database has not counted these jobs. */
+static void reply_stat(struct req *r, struct queue *q, int64_t running, int64_t kept) {
+    bool has_limits = q->limits.limited || limits_are_per_group(q);
+    int64_t retention = setting_in_force(q, SETTING_RETENTION);
+    size_t limit_pairs =
+        (has_limits ? 2 + limits_are_per_group(q) + (running >= 0) : 0) + reply_extra_limits(r, q, true);
+
+    reply_array(r, 2 * (17 + limit_pairs + (retention > 0) + (kept >= 0)));
+    reply_bulk_str(r, "name");
+    reply_bulk(r, q->name);
+    queue_pair_int(r, "len", queue_len(q));
+    queue_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
+    queue_pair_int(r, "idle", (clock_mono() - q->counters.used_us) / US_PER_S);
+    queue_pair_int(r, "blocked", q->waiting.count + globs_waiters(q));
+    reply_bulk_str(r, "import-from");
+    reply_array(r, 0);
+    queue_pair_int(r, "import-rate", 0);
+    queue_pair_int(r, "jobs-in", q->counters.jobs_in);
+    queue_pair_int(r, "jobs-out", q->counters.jobs_out);
+    reply_bulk_str(r, "pause");
+    reply_bulk_str(r, queue_pause_name(q->pause));
+    queue_pair_int(r, "dead", queue_dead(q));
+    if (has_limits)
+        reply_limits(r, q, running);
+    if (retention > 0)
+        queue_pair_int(r, "retention", retention);
+    reply_states(r, q);
+    if (kept >= 0)
+        queue_pair_int(r, "kept", kept);
+    (void)reply_extra_limits(r, q, false);
+    req_end(r);
+}
+
+/* The database counts the running jobs of a limited queue, and the retained jobs. */
+void cmd_qstat(struct req *r) {
+    struct queue *q = find_shown(r->argv[1]);
+
+    if (q == NULL) {
+        reply_null_array(r);
+        req_end(r);
+    } else if (q->limits.limited) {
+        count_in_database(r, q, &op_running_jobs);
+    } else if (setting_in_force(q, SETTING_RETENTION) > 0) {
+        count_in_database(r, q, &op_count_kept);
+    } else {
+        reply_stat(r, q, -1, -1);
+    }
+}
+
+/* ---- numbers of the database ---- */
+
+static void count_begin(struct params *p) {
+    params_set_time(p, 1, clock_db());
+}
+
+static void queue_count_encode(struct params *p, struct task *t) {
+    const struct queue_count *c = REQ_OF_TASK(t)->data;
+
+    params_int4(p, 0, c->q->id);
+}
+
+static void running_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    struct queue_count *c = r->data;
+
+    if (c->q->limits.limited)
+        c->running = row_int8(rows, (int)t->first_row, COL_RUNNING_JOBS_RUNNING);
+    if (setting_in_force(c->q, SETTING_RETENTION) > 0) {
+        batch_add_row(&r->task, &op_count_kept);
+        return;
+    }
+    c->q->users--;
+    reply_stat(r, c->q, c->running, -1);
+}
+
+static void kept_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    const struct queue_count *c = r->data;
+    int64_t kept = row_int8(rows, (int)t->first_row, COL_COUNT_KEPT_KEPT);
+
+    c->q->users--;
+    if (r->cmd->handler == cmd_qlen)
+        req_int(r, c->sum + kept);
+    else
+        reply_stat(r, c->q, c->running, kept);
+}
+
+static void waiting_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    struct queue_count *c = r->data;
+
+    c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_WAITING);
+    if (c->done) {
+        batch_add_row(&r->task, &op_count_kept);
+        return;
+    }
+    c->q->users--;
+    req_int(r, c->sum);
+}
+
+static void queue_count_fail(struct task *t, const struct op_error *err) {
+    const struct queue_count *c = REQ_OF_TASK(t)->data;
+
+    c->q->users--;
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+OPERATION(running_jobs, .begin = count_begin, .encode = queue_count_encode, .on_end = running_end,
+          .fail = queue_count_fail);
+
+OPERATION(count_waiting, .begin = count_begin, .encode = queue_count_encode, .on_end = waiting_end,
+          .fail = queue_count_fail);
+
+OPERATION(count_kept, .begin = count_begin, .encode = queue_count_encode, .on_end = kept_end,
+          .fail = queue_count_fail);

@@ -1,0 +1,61 @@
+/* The parameters of the statements that add jobs. */
+#include "jobs/add_row.h"
+
+#include "base/clock.h"
+#include "base/node.h"
+
+struct job_times add_job_times(const struct add *a, size_t i) {
+    return addjob_times(&a->opt, a->ids[i], a->made_us);
+}
+
+/* The columns of rare properties, which add_jobs.sql and push_if_any.sql do not have. */
+enum { RARE_COLUMN = 15, RARE_UNIQUE_COLUMN = 18 };
+
+void add_write_row(struct params *p, const struct add *a, size_t i) {
+    const struct add_options *o = &a->opt;
+    struct job_times at = add_job_times(a, i);
+
+    params_int8(p, 0, a->ids[i]);
+    params_time(p, 1, addjob_has_group(o) ? TIME_NEVER : a->to != NULL ? a->until : at.ready_at);
+    params_time(p, 2, a->settled ? TIME_BEGINNING : at.expires_at);
+    params_time_or_null(p, 3, at.wake_at);
+    params_int4(p, 4, a->q->id);
+    params_int4(p, 5, (int32_t)o->retry);
+    params_int4(p, 6, (int32_t)o->delay);
+    params_int2(p, 7, (int16_t)-o->priority);
+    params_int2(p, 8, (int16_t)o->replicate);
+    params_int2_or_null(p, 9, a->to != NULL ? (int16_t)node_self()->number : 0);
+    params_bytea(p, 10, a->bodies[i]);
+    params_int4_or_null(p, 11, (int32_t)o->attempts);
+    params_int4_or_null(p, 12, (int32_t)o->backoff);
+    params_bytea_or_null(p, 13, o->deadqueue);
+    params_bytea_or_null(p, 14, o->group);
+    if (addjob_is_unique(o)) {
+        params_bytea(p, 15, o->unique);
+        params_time_or_null(p, 16, o->unique_for > 0 ? clock_db() + o->unique_for * US_PER_S : TIME_NEVER);
+        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->rare);
+    } else if ((addjob_is_rare(o) || addjob_in_flow(o) || a->again) && !a->if_any) {
+        params_jsonb_or_null(p, RARE_COLUMN, a->rare);
+    }
+}
+
+static void add_write_edges(struct params *p, const struct add *a, int64_t id) {
+    const struct add_flow *f = &a->opt.flow;
+    static const struct job_key none;
+
+    for (size_t i = 0; i < f->count || i == 0; i++) {
+        struct job_key key = f->count > 0 ? f->predecessors[i] : none;
+
+        params_int8(p, 18, id);
+        params_int4(p, 19, key.queue_id);
+        params_int2(p, 20, key.rank);
+        params_int8(p, 21, key.id);
+    }
+}
+
+void add_write_flow_row(struct params *p, const struct add *a, size_t i) {
+    add_write_row(p, a, i);
+    params_int8(p, 16, a->opt.flow.batch_id);
+    params_int2(p, 17, a->opt.flow.continues);
+    add_write_edges(p, a, a->ids[i]);
+}

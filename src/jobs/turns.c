@@ -1,0 +1,107 @@
+/* Order of queues in a request: in turn, STRICT, or by WEIGHTS. */
+#include "jobs/turns.h"
+
+/* The distance that a queue of weight 1 advances with each job. Every weight divides it without a large error. */
+#define STRIDE (UINT64_C(1) << 20)
+
+bool turn_has_more(struct queue *q) {
+    return queue_budget(q) > q->claims.planned;
+}
+
+bool turn_is_open(struct queue *q) {
+    return !q->row.opening && turn_has_more(q);
+}
+
+static bool may_serve(const struct wait *w) {
+    return w->from.q != NULL ? turn_has_more(w->from.q) : pattern_find(w->from.glob, turn_is_open) != NULL;
+}
+
+/* ---- in turn ---- */
+
+static uint64_t *served(const struct wait *w) {
+    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
+}
+
+/* A queue that is empty now keeps its place in the rotation. */
+void turn_note_served(const struct wait *w) {
+    static uint64_t turns;
+
+    *served(w) = may_serve(w) ? ++turns : 0;
+}
+
+/* Returns the index of the first queue to take from: the leftmost queue. Queues that had more jobs when they were
+ * last served come later. If the search always began at the left, clients that take single jobs would never reach
+ * the queues after a deep one. */
+size_t turn_first(const struct get *g) {
+    size_t first = g->wait_count;
+
+    if (g->wait_count == 1)
+        return 0;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        const struct wait *w = &g->waits[i];
+
+        if ((first == g->wait_count || *served(w) < *served(&g->waits[first])) && may_serve(w))
+            first = i;
+    }
+    return first == g->wait_count ? 0 : first;
+}
+
+/* ---- STRICT ---- */
+
+static const struct wait *first_source_with_jobs(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (may_serve(&g->waits[i]))
+            return &g->waits[i];
+    return NULL;
+}
+
+/* ---- WEIGHTS ---- */
+
+/*
+ * Start-time fair queueing. A queue has a position that advances by STRIDE / weight with each job, and the queue
+ * with the least position is next. A queue that had no jobs for a time does not catch up more than one stride of
+ * the smallest weight.
+ */
+static uint64_t *position(const struct wait *w) {
+    return w->from.q != NULL ? &w->from.q->weighed : &w->from.glob->weighed;
+}
+
+/* The least position that counts. */
+static uint64_t least_position(const struct get *g) {
+    uint64_t top = 0;
+    uint32_t smallest = g->waits[0].weight;
+
+    for (size_t i = 0; i < g->wait_count; i++) {
+        top = *position(&g->waits[i]) > top ? *position(&g->waits[i]) : top;
+        smallest = g->waits[i].weight < smallest ? g->waits[i].weight : smallest;
+    }
+    return top > STRIDE / smallest ? top - STRIDE / smallest : 0;
+}
+
+static uint64_t position_from(const struct wait *w, uint64_t least) {
+    return *position(w) > least ? *position(w) : least;
+}
+
+static const struct wait *lightest_source(const struct get *g) {
+    uint64_t least = least_position(g);
+    const struct wait *next = NULL;
+
+    for (size_t i = 0; i < g->wait_count; i++) {
+        const struct wait *w = &g->waits[i];
+
+        if ((next == NULL || position_from(w, least) < position_from(next, least)) && may_serve(w))
+            next = w;
+    }
+    return next;
+}
+
+void turn_note_weight(const struct get *g, const struct wait *w) {
+    if (g->order == GET_BY_WEIGHT)
+        *position(w) = position_from(w, least_position(g)) + STRIDE / w->weight;
+}
+
+/* ---- both ---- */
+
+const struct wait *turn_next(const struct get *g) {
+    return g->order == GET_STRICT ? first_source_with_jobs(g) : lightest_source(g);
+}

@@ -1,0 +1,218 @@
+/* Workflows and batches at three servers: kills of servers and of the database, exactly one completion job. */
+#include "servers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVELS 4
+#define WIDTH 5
+#define JOBS 120
+#define KILL_EVERY 12 /* deliveries */
+#define CANCELS 48
+#define CANCELS_PER_KILL 12
+
+static int deliveries;
+
+/* Kills the servers and the database in turn. */
+static void break_something(void) {
+    static int turn;
+    int n = turn++ % (SERVERS + 1);
+
+    if (n < SERVERS) {
+        server_kill(group_size[n]);
+        server_resume(group_size[n]);
+    } else {
+        postgres_stop(&pg, true);
+        postgres_resume(&pg);
+    }
+}
+
+/* A reply of any server, or NULL. The connection lasts for one command, because servers die. */
+static redisReply *flow_ask(const char *command) {
+    struct server *s = group_size[rand() % SERVERS];
+    redisContext *c = redisConnectWithTimeout("127.0.0.1", s->port, (struct timeval){ 10, 0 });
+    redisReply *reply = NULL;
+
+    if (c != NULL && c->err == 0) {
+        redisSetTimeout(c, (struct timeval){ 10, 0 });
+        reply = redisCommand(c, command);
+    }
+    if (c != NULL)
+        redisFree(c);
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
+        freeReplyObject(reply);
+        reply = NULL;
+    }
+    return reply;
+}
+
+static void flow_tell(const char *command) {
+    redisReply *reply = flow_ask(command);
+
+    if (reply != NULL)
+        freeReplyObject(reply);
+}
+
+static long long flow_rows(const char *queue, const char *condition) {
+    return postgres_number(
+        server.database,
+        text_of("select count(*) from pgdisque.jobs where queue = '%s' and %s", queue, condition));
+}
+
+/* Takes up to five jobs and acknowledges them. check is called for each. */
+static void flow_work(const char *queue, void (*check)(const char *body)) {
+    redisReply *jobs = flow_ask(text_of("GETJOB NOHANG COUNT 5 FROM %s", queue));
+
+    for (size_t i = 0; jobs != NULL && i < jobs->elements; i++) {
+        if (check != NULL)
+            check(jobs->element[i]->element[2]->str);
+        if (++deliveries % KILL_EVERY == 0)
+            break_something();
+        flow_tell(text_of("ACKJOB %s", jobs->element[i]->element[1]->str));
+    }
+    if (jobs != NULL)
+        freeReplyObject(jobs);
+}
+
+/* A job runs after all jobs of the levels before it. */
+static void check_level(const char *body) {
+    assert_int_equal(flow_rows("levels", text_of("convert_from(body, 'UTF8')::integer < %d", atoi(body))), 0);
+}
+
+/* One statement counts both tables: a job moves from the waiting ones to its queue while the test looks. */
+static long long flow_left(void) {
+    return postgres_number(server.database,
+                           "select (select count(*) from pgdisque.jobs where queue = 'levels')"
+                           " + (select count(*) from pgdisque.waiting_job where not is_batch)");
+}
+
+static void test_a_workflow_survives_kills(void **state) {
+    const char *before[WIDTH] = { NULL }, *now[WIDTH];
+    char after[8 + WIDTH * (ID_SIZE + 1)];
+
+    (void)state;
+    for (int level = 0; level < LEVELS; level++) {
+        strcpy(after, " AFTER");
+        for (int i = 0; i < WIDTH && level > 0; i++)
+            sprintf(after + strlen(after), " %s", before[i]);
+        for (int i = 0; i < WIDTH; i++)
+            now[i] = add_job(at[i % SERVERS], "levels", text_of("%d", level),
+                             text_of("RETRY 1%s", level > 0 ? after : ""));
+        memcpy(before, now, sizeof before);
+    }
+    while (flow_left() > 0)
+        flow_work("levels", check_level);
+    assert_true(deliveries >= LEVELS * WIDTH);
+}
+
+static bool batch_is_complete(const char *batch) {
+    redisReply *reply = flow_ask(text_of("BATCH SHOW %s", batch));
+    bool is = false;
+
+    for (size_t i = 0; reply != NULL && i + 1 < reply->elements; i += 2)
+        if (strcmp(reply->element[i]->str, "state") == 0)
+            is = strcmp(reply->element[i + 1]->str, "complete") == 0;
+    if (reply != NULL)
+        freeReplyObject(reply);
+    return is;
+}
+
+static void test_a_batch_survives_kills(void **state) {
+    char batch[ID_SIZE] = "";
+
+    (void)state;
+    assert_int_equal(
+        sscanf(ask(at[0], "BATCH NEW batchdone COMPLETE all FAILURE bad"), "\"%40[^\"]\"", batch), 1);
+    for (int i = 0; i < JOBS; i++)
+        add_job(at[i % SERVERS], "batched", "x", text_of("RETRY 1 BATCH %s", batch));
+    expect(at[1], ":1", "BATCH CLOSE %s", batch);
+    while (flow_rows("batched", "true") > 0)
+        flow_work("batched", NULL);
+    EVENTUALLY(batch_is_complete(batch));
+    assert_int_equal(postgres_number(server.database, text_of("select done from pgdisque.batch")), JOBS);
+    assert_int_equal(flow_rows("batchdone", "true"), 1);
+    HOLDS_FOR(300, flow_rows("batchdone", "true") == 1);
+}
+
+/* True if a server has replied that it cancelled the job. Without a reply the job may be cancelled as well. */
+static bool cancel_said(const char *id) {
+    redisReply *reply = flow_ask(text_of("CANCEL %s", id));
+    bool said = reply != NULL && reply->integer == 1;
+
+    if (reply != NULL)
+        freeReplyObject(reply);
+    return said;
+}
+
+static long long cancelled_row(const char *id) {
+    return postgres_number(
+        server.database,
+        text_of("select count(*) from pgdisque.flow_job as f, pgdisque.api_keys(array['%s']) as k "
+                "where f.id = k.id and f.outcome = 3",
+                id));
+}
+
+/*
+ * Each third job is cancelled, half of these while a worker has it. The worker acknowledges all its jobs. A job whose
+ * CANCEL has replied 1 counts as cancelled, and no job counts twice.
+ */
+static void test_cancelled_jobs_never_count_as_done(void **state) {
+    const char *ids[CANCELS];
+    char batch[ID_SIZE] = "";
+    long long said = 0, noted = 0;
+
+    (void)state;
+    assert_int_equal(sscanf(ask(at[0], "BATCH NEW canceldone COMPLETE all"), "\"%40[^\"]\"", batch), 1);
+    for (int i = 0; i < CANCELS; i++)
+        ids[i] = add_job(at[i % SERVERS], "cancelled", "x", text_of("RETRY 1 BATCH %s", batch));
+    expect(at[1], ":1", "BATCH CLOSE %s", batch);
+    for (int i = 0; i < CANCELS; i++) {
+        redisReply *jobs = i % 2 == 0 ? flow_ask("GETJOB NOHANG COUNT 3 FROM cancelled") : NULL;
+
+        if (i % CANCELS_PER_KILL == 0)
+            break_something();
+        if (i % 3 == 0 && cancel_said(ids[i])) {
+            said++;
+            noted += cancelled_row(ids[i]);
+        }
+        for (size_t k = 0; jobs != NULL && k < jobs->elements; k++)
+            flow_tell(text_of("ACKJOB %s", jobs->element[k]->element[1]->str));
+        if (jobs != NULL)
+            freeReplyObject(jobs);
+    }
+    while (flow_rows("cancelled", "true") > 0)
+        flow_work("cancelled", NULL);
+    EVENTUALLY(batch_is_complete(batch));
+    assert_int_equal(noted, said);
+    assert_true(said > 0);
+    assert_true(postgres_number(server.database, "select cancelled from pgdisque.batch") >= said);
+    assert_int_equal(postgres_number(server.database, "select done + cancelled + failed from pgdisque.batch"),
+                     CANCELS);
+    assert_int_equal(postgres_number(server.database, "select failed from pgdisque.batch"), 0);
+    assert_int_equal(flow_rows("canceldone", "true"), 1);
+}
+
+/* An end without a server that counts it: the job was deleted by a session of the database. */
+static void test_the_leader_finds_ends(void **state) {
+    const char *first = add_job(at[0], "found", "1", ""), *second;
+
+    (void)state;
+    second = add_job(at[1], "found", "2", text_of("AFTER %s", first));
+    assert_int_equal(
+        postgres_number(server.database, text_of("select pgdisque.ack_jobs(array['%s'])", first)), 1);
+    EVENTUALLY(flow_rows("found", "state = 'queued'") == 1);
+    expect_job_at(2, "found", second);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_workflow_survives_kills, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_a_batch_survives_kills, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_cancelled_jobs_never_count_as_done, company_gather,
+                                        company_part),
+        cmocka_unit_test_setup_teardown(test_the_leader_finds_ends, company_gather, company_part),
+    };
+
+    return RUN_SUITE("flows", tests);
+}

@@ -1,0 +1,144 @@
+/* Keys of client libraries at three servers: values, sorted sets of jobs, killed servers, lost sessions, a crash. */
+#include "servers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <libpq-fe.h>
+
+enum { A, B, C };
+
+#define MEMBER "{\"queue\":\"%s\",\"jid\":\"%d\"}"
+
+static const char *member(const char *queue, int i) {
+    return text_of(MEMBER, queue, i);
+}
+
+/* The reply to ZADD of a member that is due in some seconds. */
+static const char *add_member(redisContext *c, const char *set, const char *queue, int i, int seconds) {
+    later(c, "ZADD %s %d %s", set, (int)time(NULL) + seconds, member(queue, i));
+    return next_reply(c);
+}
+
+/* ---- values ---- */
+
+static void test_increments_add_up(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        for (int n = 0; n < SERVERS; n++)
+            later(at[n], "INCRBY stat:sum 1");
+    for (int i = 0; i < 100; i++)
+        for (int n = 0; n < SERVERS; n++)
+            assert_true(*next_reply(at[n]) == ':');
+    for (int n = 0; n < SERVERS; n++)
+        expect(at[n], "\"300\"", "GET stat:sum");
+}
+
+static void test_values_are_shared(void **state) {
+    (void)state;
+    expect(at[A], ":1", "SADD processes p");
+    expect(at[B], ":1", "SISMEMBER processes p");
+    expect(at[B], "+OK", "SET process_cleanup 1 NX EX 60");
+    expect(at[C], "nil", "SET process_cleanup 1 NX EX 60");
+    expect(at[C], ":1", "SREM processes p");
+    expect(at[A], ":0", "SCARD processes");
+}
+
+/* ---- sorted sets ---- */
+
+static void test_members_are_shared(void **state) {
+    (void)state;
+    assert_string_equal(add_member(at[A], "schedule", "queue-of-all", 1, 1000), ":1");
+    expect(at[B], ":1", "ZCARD schedule");
+    expect(at[B], ":0", "ZADD schedule 4000000000 %s", member("queue-of-all", 1));
+    expect(at[C], ":1", "ZREMRANGEBYSCORE schedule 4000000000 4000000000");
+    expect(at[A], ":0", "ZCARD schedule");
+    EVENTUALLY(jobs_in_database("queue:queue-of-all") == 0);
+}
+
+/* Takes a member at server n, and notes the number at its end. False if none is queued. */
+static bool take_member(int n, const char *queue, int *taken) {
+    const char *text;
+
+    later(at[n], "RPOP queue:%s", queue);
+    text = next_reply(at[n]);
+    if (strcmp(text, "nil") == 0)
+        return false;
+    taken[atoi(strrchr(text, ':') + strlen(":\\x22"))]++;
+    return true;
+}
+
+#define MEMBERS 40
+
+/* All members become due and are taken once each, at servers B and C. */
+static void expect_each_once(const char *queue, int *taken) {
+    int count = 0;
+
+    EVENTUALLY((count += take_member(B, queue, taken) + take_member(C, queue, taken)) == MEMBERS);
+    assert_false(take_member(B, queue, taken) || take_member(C, queue, taken));
+    for (int i = 0; i < MEMBERS; i++)
+        assert_int_equal(taken[i], 1);
+    assert_int_equal(jobs_in_database(text_of("queue:%s", queue)), 0);
+}
+
+static void test_members_survive_a_killed_server(void **state) {
+    int taken[MEMBERS] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++)
+        assert_string_equal(add_member(at[A], "retry", "killed", i, 1 + i % 2), ":1");
+    server_kill(group_size[A]);
+    expect_each_once("killed", taken);
+}
+
+static void cut_the_sessions(void) {
+    free(postgres_query(server.database, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+                                         "where datname = current_database() and pid <> pg_backend_pid()"));
+}
+
+/* A reply tells the truth: a member that was replied is there, and no member is there twice. */
+static void test_members_and_lost_sessions(void **state) {
+    int answered = 0;
+
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++) {
+        later(at[i % SERVERS], "ZADD schedule 4000000000 %s", member("cut", i));
+        if (i % 8 == 0)
+            cut_the_sessions();
+        answered += strcmp(next_reply(at[i % SERVERS]), ":1") == 0;
+    }
+    EVENTUALLY(*ask(at[C], "ZCARD schedule") == ':');
+    assert_true(atoi(ask(at[C], "ZCARD schedule") + 1) >= answered);
+    assert_int_equal(postgres_number(server.database,
+                                     "select count(*) - count(distinct body) from pgdisque.job "
+                                     "where sorted_set = 'schedule'"),
+                     0);
+    expect(at[B], ":1", "DEL schedule");
+    EVENTUALLY(jobs_in_database("queue:cut") == 0);
+}
+
+static void test_members_survive_a_crash_of_postgres(void **state) {
+    int taken[MEMBERS] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++)
+        assert_string_equal(add_member(at[A], "schedule", "crashed", i, 1), ":1");
+    postgres_stop(&pg, true);
+    postgres_resume(&pg);
+    for (int n = 0; n < SERVERS; n++)
+        EVENTUALLY(*ask(at[n], "ZCARD schedule") == ':');
+    expect_each_once("crashed", taken);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_increments_add_up),         TEST(test_values_are_shared),
+        TEST(test_members_are_shared),        TEST(test_members_survive_a_killed_server),
+        TEST(test_members_and_lost_sessions), TEST(test_members_survive_a_crash_of_postgres),
+    };
+
+    return RUN_SUITE("library-keys", tests);
+}

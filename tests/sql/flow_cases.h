@@ -1,0 +1,282 @@
+#ifndef FLOW_CASES_H
+#define FLOW_CASES_H
+
+#include "session.h"
+
+/* Part of statement_cases.h: workflows and batches. */
+
+#define LATER "'2030-01-01 13:00'"
+/* Jobs of workflows, as (id, batch_id, outcome). */
+#define FLOW_JOBS(values)                                                                              \
+    "insert into pgdisque.flow_job (id, batch_id, outcome, queue_id, rank, expires_at, retry) select " \
+    "v.id, v.batch_id::bigint, v.outcome::smallint, 1, 0, " LATER ", 60 from (values " values          \
+    ") as v (id, batch_id, outcome)"
+/* Waiting jobs, as (id, pending, continues, expires_at). */
+#define WAITING(values)                                                                                    \
+    "insert into pgdisque.waiting_job (id, pending, continues, expires_at, queue_id, retry, delay, rank, " \
+    "replicate, body) select v.id, v.pending, v.continues, v.expires_at, 1, 60, 0, 0, 1, 'x' from "        \
+    "(values " values ") as v (id, pending, continues, expires_at)"
+#define AFTER(values) "insert into pgdisque.dependency (predecessor_id, successor_id) values " values
+/* Batches, as (id, total, done, is_closed). */
+#define BATCHES(values)                                                                                   \
+    "insert into pgdisque.batch (id, failure_id, total, done, closed_at, queue_id, retry, failure_body) " \
+    "select v.id, v.id + 100, v.total, v.done, case when v.is_closed then now() end, 1, 60, 'f' from "    \
+    "(values " values ") as v (id, total, done, is_closed)"
+#define COMPLETION(id) \
+    WAITING("(" id ", 0, false, timestamptz " LATER ")") "; update pgdisque.waiting_job set is_batch = true"
+/* A job of workflows, and its row. */
+#define IN_FLOW(id) \
+    "update pgdisque.job set in_flow = true where id = " #id "; " FLOW_JOBS("(" #id ", null, null)")
+/* A delayed job in the sorted set s. */
+#define DELAYED_MEMBER                            \
+    .jobs = "1/0/1 ready=12:05:00 wake=12:05:00", \
+    .setup = IN_FLOW(1) "; update pgdisque.job set sorted_set = 's', body = 'x'"
+#define FLOWS_NOW                                                                                 \
+    "select string_agg(concat_ws(':', id, batch_id, outcome, is_settled), ' ' order by id) from " \
+    "pgdisque.flow_job"
+#define WAITING_NOW                                                                          \
+    "select string_agg(concat_ws(':', id, pending, failed, outcome), ' ' order by id) from " \
+    "pgdisque.waiting_job"
+#define BATCHES_NOW                                                                                        \
+    "select string_agg(concat_ws(':', id, total, done, failed, cancelled, completed_at is not null), ' ' " \
+    "order by id) from pgdisque.batch"
+#define ADD_2(id, batch, continues)                                                                          \
+    "{" id "}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}", \
+        "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{" batch "}", "{" continues "}"
+
+#define FLOW_CASES                                                                                           \
+    { SQL_ADD_IN_FLOW,   "the first predecessor gets its row, and the job waits",                            \
+      .jobs = "1/0/1",   .params = { ADD_2("2", "0", "0"), "{2,2}", "{1,1}", "{0,0}", "{1,1}", NOW },        \
+      .rows = "1 2",     .query = FLOWS_NOW,                                                                 \
+      .found = "1:f 2:f" },                                                                                  \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "predecessors that have ended count at once",                                                      \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = FLOW_JOBS("(1, null, null), (5, null, 1::smallint)") "; update pgdisque.flow_job set "    \
+                                                                        "ended_at = now() where id = 5",     \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW },                               \
+          .rows = "1 1",                                                                                     \
+          .left = ANY,                                                                                       \
+          .query = "select string_agg(id || ':' || coalesce(in_flow::text, ''), ' ' order by id) from "      \
+                   "pgdisque.job",                                                                           \
+          .found = "1: 2:true" },                                                                            \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "a predecessor that failed: cancelled",                                                            \
+          .setup = FLOW_JOBS("(5, null, 2::smallint)") "; update pgdisque.flow_job set ended_at = now()",    \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW },                               \
+          .rows = "1 6",                                                                                     \
+          .query = WAITING_NOW,                                                                              \
+          .found = "2:0:1:3" },                                                                              \
+        { SQL_ADD_IN_FLOW, "an unknown predecessor",                                                         \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{7}", NOW }, .rows = "1 3" },              \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "to the batch of another job; its end did not come yet",                                           \
+          .setup = FLOW_JOBS("(5, 9, null)") "; " BATCHES("(9, 1, 0, true)"),                                \
+          .params = { ADD_2("2", "5", "0"), "{0}", "{0}", "{0}", "{0}", NOW },                               \
+          .rows = "1 1",                                                                                     \
+          .left = ANY,                                                                                       \
+          .query = BATCHES_NOW,                                                                              \
+          .found = "9:2:0:0:0:f" },                                                                          \
+        { SQL_ADD_IN_FLOW, "a complete batch takes no job",                                                  \
+          .setup = BATCHES("(9, 1, 1, true)") "; update pgdisque.batch set completed_at = now()",            \
+          .params = { ADD_2("2", "9", "0"), "{0}", "{0}", "{0}", "{0}", NOW }, .rows = "1 4" },              \
+        { SQL_ADD_IN_FLOW, "an earlier try has added it", .setup = FLOW_JOBS("(2, null, null)"),             \
+          .params = { ADD_2("2", "0", "0"), "{0}", "{0}", "{0}", "{0}", NOW }, .rows = "1 5" },              \
+        { SQL_END_IN_FLOWS,                                                                                  \
+          "releases the jobs that wait for nothing else",                                                    \
+          .setup =                                                                                           \
+              FLOW_JOBS("(1, null, null), (2, null, null), (3, null, null), (4, null, null)") "; " WAITING(  \
+                  "(3, 2, false, timestamptz " LATER "), (4, 3, false, " LATER                               \
+                  ")") "; " AFTER("(1, 3), (2, 3), "                                                         \
+                                  "(1, 4), (2, 4)"),                                                         \
+          .params = { "{1,2,1}", NOW, "100" },                                                               \
+          .rows = ANY,                                                                                       \
+          .left = ANY,                                                                                       \
+          .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ") || ', ' || (select count(*) from "   \
+                   "pgdisque.job where id = 3)",                                                             \
+          .found = "1:1:t 2:1:t 3:f 4:f, 4:1:0, 1" },                                                        \
+        { SQL_END_IN_FLOWS,                                                                                  \
+          "a failure cancels, unless the job continues",                                                     \
+          .setup = FLOW_JOBS("(1, null, 2::smallint), (3, null, null), (4, null, null)") "; " WAITING(       \
+              "(3, 2, false, timestamptz " LATER "), (4, 2, true, " LATER ")") "; " AFTER("(1, 3), (1, 4)"), \
+          .params = { "{1}", NOW, "100" },                                                                   \
+          .rows = "2 - - 3 - - - - - -; 3 1 0 1 13:00:00 60 - - 1 -",                                        \
+          .query = WAITING_NOW,                                                                              \
+          .found = "3:1:1:3 4:1:1" },                                                                        \
+        { SQL_END_IN_FLOWS,                                                                                  \
+          "more jobs wait than the limit",                                                                   \
+          .setup = FLOW_JOBS("(1, null, null), (3, null, null), (4, null, null)") "; " WAITING(              \
+              "(3, 2, false, timestamptz " LATER "), (4, 2, false, " LATER                                   \
+              ")") "; " AFTER("(1, 3), (1, 4)"),                                                             \
+          .params = { "{1}", NOW, "1" },                                                                     \
+          .rows = "4 1 0 1 13:00:00 60 - - 1 -",                                                             \
+          .query = "select sum(pending) from pgdisque.waiting_job",                                          \
+          .found = "3" },                                                                                    \
+        { SQL_END_IN_FLOWS,                                                                                  \
+          "jobs that exist or wait have not ended; an expired waiting job has",                              \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = FLOW_JOBS("(1, null, null), (2, null, null), (3, null, null)") "; " WAITING(              \
+              "(2, 1, false, timestamptz " LATER "), (3, 1, false, '2020-01-01')"),                          \
+          .params = { "{1,2,3,4}", NOW, "100" },                                                             \
+          .rows = "3 1 0 3 13:00:00 60 - - 3 4",                                                             \
+          .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",                                    \
+          .found = "1:f 2:f 3:4:t, 2:1:0" },                                                                 \
+        { SQL_END_IN_FLOWS,                                                                                  \
+          "the last job of a closed batch: the completion job; the first failure: the failure job",          \
+          .setup = FLOW_JOBS("(1, 9, 2::smallint), (2, 9, 3::smallint), (9, null, null)") "; " COMPLETION(   \
+              "9") "; " BATCHES("(9, 3, 1, true)"),                                                          \
+          .params = { "{1,2}", NOW, "100" },                                                                 \
+          .rows = ANY,                                                                                       \
+          .left = ANY,                                                                                       \
+          .query =                                                                                           \
+              "select (" BATCHES_NOW ") || ', ' || (select string_agg(id || encode(body, 'escape'), ' ' "    \
+              "order by id) from pgdisque.job)",                                                             \
+          .found = "9:3:1:1:1:t, 9x 109f" },                                                                 \
+        { SQL_END_IN_FLOWS,                                                                                  \
+          "an open batch does not complete; a batch counts an end once",                                     \
+          .setup = FLOW_JOBS("(1, 9, null), (9, null, null)") "; " COMPLETION("9") "; " BATCHES(             \
+              "(9, 1, 0, false)") "; update pgdisque.flow_job set ended_at = now(), outcome = 1 where id = " \
+                                  "1",                                                                       \
+          .params = { "{1}", NOW, "100" },                                                                   \
+          .rows = "3 1 0 1 13:00:00 60 - - 1 -",                                                             \
+          .query = BATCHES_NOW,                                                                              \
+          .found = "9:1:0:0:0:f" },                                                                          \
+        { SQL_COMPLETE_BATCHES,                                                                              \
+          "closed, and nothing is pending",                                                                  \
+          .setup = COMPLETION("8") "; " COMPLETION(                                                          \
+              "9") "; update pgdisque.waiting_job set has_body = id = "                                      \
+                   "9; " BATCHES("(7, 1, 0, true), (8, 1, 1, true), (9, 1, 1, true)"),                       \
+          .params = { "{7,8,9}", NOW },                                                                      \
+          .rows = "1 1 0 9 13:00:00 60 - - - -; 2 - - 8 - - - - - -",                                        \
+          .left = ANY,                                                                                       \
+          .query = "select (" BATCHES_NOW ") || ', ' || (" WAITING_NOW ")",                                  \
+          .found = "7:1:0:0:0:f 8:1:1:0:0:t 9:1:1:0:0:t, 8:0:0:1" },                                         \
+        { SQL_STUCK_FLOWS,                                                                                   \
+          "jobs that have ended, and the last job of the page",                                              \
+          .jobs = "1/0/1; 1/0/4",                                                                            \
+          .setup = FLOW_JOBS("(1, null, null), (2, null, null), (4, null, null)"),                           \
+          .params = { NOW, "0", "100" },                                                                     \
+          .rows = "2 t; 4 f" },                                                                              \
+        { SQL_STUCK_BATCHES, "closed, and nothing is pending",                                               \
+          .setup = BATCHES("(7, 1, 0, true), (8, 1, 1, false), (9, 1, 1, true)"), .params = { "100" },       \
+          .rows = "9" },                                                                                     \
+        { SQL_PRUNE_FLOWS,                                                                                   \
+          "settled jobs that no job waits for, with their dependencies; old batches",                        \
+          .setup =                                                                                           \
+              FLOW_JOBS("(1, null, 1::smallint), (2, null, 1), (3, null, 1), (4, null, null)") "; " AFTER(   \
+                  "(1, 2), (3, 4)") "; update pgdisque.flow_job set is_settled = true, ended_at = "          \
+                                    "'2020-01-01' "                                                          \
+                                    "where id < 4; " BATCHES(                                                \
+                                        "(9, 1, 1, true)") "; update pgdisque.batch set "                    \
+                                                           "completed_at = '2020-01-01'",                    \
+          .params = { NOW, NOW, "0", "100" },                                                                \
+          .rows = "3",                                                                                       \
+          .query =                                                                                           \
+              "select (" FLOWS_NOW ") || ', ' || (select count(*) from pgdisque.dependency) || ', ' || "     \
+              "(select count(*) from pgdisque.batch)",                                                       \
+          .found = "1:1:t 3:1:t 4:f, 1, 0" },                                                                \
+        { SQL_OPEN_BATCH,                                                                                    \
+          "in an open parent",                                                                               \
+          .setup = BATCHES("(9, 1, 0, false)"),                                                              \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
+          .rows = "t",                                                                                       \
+          .query = "select (" BATCHES_NOW ") || ', ' || (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",       \
+          .found = "5:0:0:0:0:f 9:2:0:0:0:f, 5:9:f, 5:0:0" },                                                \
+        { SQL_OPEN_BATCH, "in an unknown parent",                                                            \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" }, .rows = "f" },                      \
+        { SQL_CLOSE_BATCH,                                                                                   \
+          "by one of its jobs",                                                                              \
+          .setup = FLOW_JOBS("(1, 9, null)") "; " BATCHES("(9, 1, 0, false)"),                               \
+          .params = { "1" },                                                                                 \
+          .rows = "9 t",                                                                                     \
+          .query = "select closed_at is not null from pgdisque.batch",                                       \
+          .found = "t" },                                                                                    \
+        { SQL_SHOW_BATCH, "by its failure job",                                                              \
+          .setup =                                                                                           \
+              BATCHES("(9, 1, 0, false)") "; update pgdisque.batch set created_at = '2030-01-01 11:00'",     \
+          .params = { "109" }, .rows = "1 0 9 60 11:00:00 - - - 1 0 0 0 - - - -" },                          \
+        { SQL_SHOW_PREDECESSORS, "with their results, once they have ended",                                 \
+          .setup = FLOW_JOBS("(1, null, 1::smallint), (2, null, null)") "; " AFTER(                          \
+              "(1, 3), (2, 3)") "; "                                                                         \
+                                "update pgdisque.flow_job set ended_at = now(), result = 'r' where id = 1",  \
+          .params = { "3" }, .rows = "1 0 1 13:00:00 60 1 \"r\"; 1 0 2 13:00:00 60 - -" },                   \
+        { SQL_COUNT_WAITING, "of each queue, without those that end",                                        \
+          .setup = WAITING("(3, 1, false, timestamptz " LATER                                                \
+                           "), (4, 1, false, '2020-01-01'), (5, 1, false, " LATER                            \
+                           ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5",                \
+          .params = { "{2,1}", NOW }, .rows = "1 0; 2 1" },                                                  \
+        { SQL_DELETE_JOBS,                                                                                   \
+          "waiting jobs, once",                                                                              \
+          .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, '2020-01-01')"),             \
+          .params = { "{1,1,1}", "{0,0,0}", "{3,4,5}", NOW },                                                \
+          .rows = "1 - - - t",                                                                               \
+          .query = WAITING_NOW,                                                                              \
+          .found = "3:1:0:3 4:1:0" },                                                                        \
+        { SQL_DELETE_JOBS,                                                                                   \
+          "a job of a workflow is cancelled",                                                                \
+          .jobs = "1/0/1; 1/0/2",                                                                            \
+          .setup = IN_FLOW(1),                                                                               \
+          .params = { "{1,1}", "{0,0}", "{1,2}", NOW },                                                      \
+          .rows = "1 11:00:00 - t -; 2 11:00:00 - - -",                                                      \
+          .left = "",                                                                                        \
+          .query = FLOWS_NOW,                                                                                \
+          .found = "1:3:f" },                                                                                \
+        { SQL_CANCEL_JOBS,                                                                                   \
+          "jobs of workflows: queued, running, waiting, and none",                                           \
+          .jobs = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/4",                                 \
+          .setup = IN_FLOW(1) "; " IN_FLOW(2) "; " WAITING("(3, 1, false, timestamptz " LATER ")"),          \
+          .params = { "{1,1,1,1}", "{0,0,0,0}", "{1,2,3,4}", NOW, "9" },                                     \
+          .rows = "1 13:00:00 60 - 11:00:00 - t -; 2 13:00:00 60 12:00:30 - - - -; 3 - - - - - - t; "        \
+                  "4 13:00:00 60 - 11:00:00 - - -",                                                          \
+          .left = ANY,                                                                                       \
+          .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",                                    \
+          .found = "1:3:f 2:3:f, 3:1:0:3" },                                                                 \
+        { SQL_RETAIN_JOBS,                                                                                   \
+          "a cancelled job stays cancelled",                                                                 \
+          .jobs = "1/0/1; 1/0/2",                                                                            \
+          .setup = IN_FLOW(1) "; " IN_FLOW(2) "; update pgdisque.flow_job set outcome = 3 where id = 1",     \
+          .params = { "{1,1}", "{0,0}", "{1,2}", "{0,0}", "{5,5}", "{a,a}", "{r,r}", NOW, "7" },             \
+          .rows = "1 11:00:00 t - t; 2 11:00:00 t - t",                                                      \
+          .left = "",                                                                                        \
+          .query = FLOWS_NOW,                                                                                \
+          .found = "1:3:f 2:1:f" },                                                                          \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "a running predecessor that is cancelled",                                                         \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=0",                                    \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{1}", NOW },                               \
+          .rows = "1 2",                                                                                     \
+          .left = ANY,                                                                                       \
+          .query = FLOWS_NOW,                                                                                \
+          .found = "1:3:f 2:f" },                                                                            \
+        { SQL_REMOVE_RANGE,   "a job of a workflow is cancelled",                                            \
+          DELAYED_MEMBER,     .params = { "s", "-infinity", "infinity", "0", "10", "0", "false", NOW },      \
+          .rows = ANY,        .left = "",                                                                    \
+          .query = FLOWS_NOW, .found = "1:3:f" },                                                            \
+        { SQL_REMOVE_MEMBERS, "a job of a workflow is cancelled",                                            \
+          DELAYED_MEMBER,     .params = { "s", "{x}", NOW },                                                 \
+          .rows = ANY,        .left = "",                                                                    \
+          .query = FLOWS_NOW, .found = "1:3:f" },                                                            \
+        { SQL_ADD_MEMBERS,                                                                                   \
+          "a replaced job of a workflow is cancelled",                                                       \
+          DELAYED_MEMBER,                                                                                    \
+          .params = { "{11}", "{@12:10:00}", "{x}", "1", "s", "60", "600", "0", "false", NOW },              \
+          .rows = ANY,                                                                                       \
+          .left = ANY,                                                                                       \
+          .query = FLOWS_NOW,                                                                                \
+          .found = "1:3:f" },                                                                                \
+        { SQL_EMPTY_QUEUE,                                                                                   \
+          "a job of a workflow is cancelled",                                                                \
+          .jobs = "1/0/1; 1/0/2",                                                                            \
+          .setup = IN_FLOW(1),                                                                               \
+          .params = { "1", FIRST, "0", "9", "9", NOW },                                                      \
+          .rows = ANY,                                                                                       \
+          .left = "",                                                                                        \
+          .query = FLOWS_NOW,                                                                                \
+          .found = "1:3:f" },                                                                                \
+    {                                                                                                        \
+        SQL_SET_ELEMENT, "a job of a workflow stays",                                                        \
+            .jobs = "1/0/1", .setup = IN_FLOW(1), .params = { "1", FIRST, NOW, "0", "NULL", "{new}" },       \
+            .rows = "0 1 t", .left = ANY, .query = "select in_flow from pgdisque.job", .found = "t"          \
+    }
+
+#endif
