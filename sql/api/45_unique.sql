@@ -24,8 +24,8 @@ begin
         from pgdisque.api_keys(array[holder]) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
         where j.expires_at > replaced_at
-          and (j.ready_at <= replaced_at or j.owner is null)
-          and (j.deliveries >= j.attempts) is not true
+          and {{not_leased(j, replaced_at)}}
+          and {{has_attempts(j)}}
         for update of j
     )
     update pgdisque.job as j

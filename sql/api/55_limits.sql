@@ -23,9 +23,8 @@ begin
             where s.queue_id = api_claim_again.queue_id
               and s.n <= most
               and r.slot = s.n
-              and r.ready_at <= taken_at
-              and r.expires_at > taken_at
-              and (r.deliveries >= r.attempts) is not true
+              and {{is_due(r, taken_at)}}
+              and {{has_attempts(r)}}
             limit count
             for update of r skip locked
         ))
@@ -50,9 +49,7 @@ begin
         join pgdisque.job as j on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
         where s.queue_id = api_free_slots.queue_id
           and s.n > most
-          and j.slot = s.n
-          and j.ready_at > clock_timestamp()
-          and j.expires_at > clock_timestamp()
+          and {{runs_in(j, s, clock_timestamp())}}
     ) then
         return '{}';
     end if;

@@ -14,7 +14,7 @@ begin
             select pgdisque.api_item(
                 case what when 'gone' then 'x' else 'l' end, j.queue_id, j.rank, j.id, pgdisque.api_us(j.ready_at))
             from unnest(jobs) as j
-            where j.owner is not null and j.ready_at > at and j.ready_at < 'infinity'
+            where {{is_leased(j, at)}} and j.ready_at < 'infinity'
         )
         || array(
             select pgdisque.api_counted(j.queue_id,
@@ -84,7 +84,7 @@ begin
           and j.expires_at > changed_at
           and (j.retry > 0 or j.owner is null or j.attempts = 0)
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
-          and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
+          and {{not_grouped(j)}}
         for update of j
     ),
     changed as (

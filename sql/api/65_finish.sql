@@ -65,8 +65,7 @@ begin
         )
         select
             t.id, changed_at, u.keep_until, t.expires_at, t.queue_id, t.retry, t.delay, t.deliveries, t.nacks,
-            t.additional_deliveries
-                + case when t.owner is not null and t.ready_at <= changed_at then 1 else 0 end,
+            {{additional(t, changed_at)}},
             t.rank, t.replicate, c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
             0, coalesce(case when t.owner = 0 then t.worker end, session_user || ' ' || pg_backend_pid()),
             t.error, ack_jobs.result, t.body, {{metadata(t)}}

@@ -31,7 +31,7 @@ begin
         where j.queue_id = any (array[o.queue_id])
           and j.rank = o.rank
           and j.id = o.id
-          and (o.owner is not null and o.ready_at > changed_at) is not true
+          and {{not_leased(o, changed_at)}}
         returning j.*
     ),
     held as (
@@ -41,8 +41,7 @@ begin
         where j.queue_id = any (array[o.queue_id])
           and j.rank = o.rank
           and j.id = o.id
-          and o.owner is not null
-          and o.ready_at > changed_at
+          and {{is_leased(o, changed_at)}}
           and (o.attempts = 0) is not true
         returning row(
             o.queue_id, o.rank, o.id, o.ready_at, o.wake_at, o.owner, o.retry, true, o.ready_at

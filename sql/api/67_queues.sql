@@ -442,8 +442,8 @@ begin
           and j.rank = key.rank
           and j.id = key.id
           and j.expires_at > changed_at
-          and (j.ready_at <= changed_at or j.wake_at = j.ready_at or j.owner is null)
-          and (j.deliveries >= j.attempts) is not true
+          and ({{not_leased(j, changed_at)}} or j.wake_at = j.ready_at)
+          and {{has_attempts(j)}}
           and j.group_key is null
         returning j.* into job;
         continue when not found;

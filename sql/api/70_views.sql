@@ -17,8 +17,7 @@ select
     -j.rank as priority,
     pgdisque.api_created_at(j.id) as created_at,
     j.ready_at, j.expires_at, j.retry, j.delay, j.deliveries, j.nacks,
-    j.additional_deliveries + case when j.owner is not null and j.ready_at <= clock_timestamp() then 1 else 0 end
-        as additional_deliveries,
+    {{additional(j, clock_timestamp())}} as additional_deliveries,
     j.owner as node,
     case when j.owner is not null then j.worker end as worker,
     j.body, j.queue_id, j.rank, j.id as number, pgdisque.queue_name(j.group_key) as group_key,
@@ -206,8 +205,7 @@ select
     q.id as queue_id
 from pgdisque.job as j
 join pgdisque.queue as q on q.id = j.queue_id
-where j.owner is not null
-  and j.ready_at > clock_timestamp()
+where {{is_leased(j, clock_timestamp())}}
   and j.expires_at > clock_timestamp()
 group by j.owner, j.worker, q.id;
 

@@ -13,8 +13,7 @@ with oldest as (
                 order by r.queue_id, r.rank, r.id
                 limit 100
             ) as f
-            where f.ready_at <= clock_timestamp()
-              and f.expires_at > clock_timestamp()
+            where {{is_due(f, clock_timestamp())}}
             order by f.ready_at
             limit 1
         ) as j

@@ -16,8 +16,7 @@ with longest as (
                 order by r.queue_id, r.rank, r.id
                 limit 100
             ) as f
-            where f.ready_at > clock_timestamp()
-              and f.owner is not null
+            where {{is_leased(f, clock_timestamp())}}
               and f.expires_at > clock_timestamp()
             order by f.id
             limit 1

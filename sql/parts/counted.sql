@@ -4,4 +4,4 @@
 -- wake_due will count it.
 :job.ready_at <= :now
 and :job.wake_at is distinct from :job.ready_at
-and (:job.deliveries >= :job.attempts) is not true
+and {{has_attempts(:job)}}

@@ -13,9 +13,8 @@ from (
         where j.queue_id = $1::integer
           and (j.rank, j.id) > ($2::smallint, $3::bigint)
           and (j.rank, j.id) < ($6::smallint, $7::bigint)
-          and j.ready_at <= $5::timestamptz
-          and j.expires_at > $5::timestamptz
-          and (j.deliveries >= j.attempts) is not true
+          and {{is_due(j, $5::timestamptz)}}
+          and {{has_attempts(j)}}
         order by j.rank :order, j.id :order
         limit $4::integer
     ) as p

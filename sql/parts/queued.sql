@@ -1,3 +1,3 @@
 -- queued(job, now): the job is in its queue, see "The life of a row" in sql/README.md
 {{ready(:job, :now)}}
-and (:job.deliveries >= :job.attempts) is not true
+and {{has_attempts(:job)}}

@@ -39,8 +39,7 @@ kept as (
     )
     select
         t.id, $8::timestamptz, u.keep_until, t.expires_at, t.queue_id, t.retry, t.delay, t.deliveries, t.nacks,
-        t.additional_deliveries
-            + case when t.owner is not null and t.ready_at <= $8::timestamptz then 1 else 0 end,
+        {{additional(t, $8::timestamptz)}},
         t.rank, t.replicate,
         c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
         $9::smallint, encode(t.worker, 'escape'), t.error, t.result, t.body,

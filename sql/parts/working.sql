@@ -21,6 +21,6 @@ old as materialized (
     join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $6::timestamptz
     -- A job that waits in its group keeps waiting.
-    where j.ready_at < 'infinity' or j.owner is not null or j.group_key is null
+    where {{not_grouped(j)}}
     for update of j
 )

@@ -130,8 +130,8 @@ found as materialized (
           and j.rank = r.held_rank
           and j.id = r.held_id
           and j.expires_at > $18::timestamptz
-          and (j.ready_at <= $18::timestamptz or j.owner is null)
-          and (j.deliveries >= j.attempts) is not true
+          and {{not_leased(j, $18::timestamptz)}}
+          and {{has_attempts(j)}}
         limit 1
         for update skip locked
     ) as o

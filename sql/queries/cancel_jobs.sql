@@ -9,7 +9,7 @@
 with old as materialized (
     select
         k.ordinal, j.queue_id, j.rank, j.id,
-        j.owner is not null and j.ready_at > $4::timestamptz as is_running,
+        {{is_leased(j, $4::timestamptz)}} as is_running,
         coalesce(j.attempts = 0, false) as is_cancelled
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id

@@ -70,9 +70,8 @@ own as materialized (
       and s.is_held
       and not s.is_running
       and r.slot = s.n
-      and r.ready_at <= $5::timestamptz
-      and r.expires_at > $5::timestamptz
-      and (r.deliveries >= r.attempts) is not true
+      and {{is_due(r, $5::timestamptz)}}
+      and {{has_attempts(r)}}
     order by s.rank, s.id
     limit (select m.jobs from room as m)
     for update of r skip locked
@@ -99,9 +98,8 @@ returned as materialized (
     select r.ctid as place, r.rank, r.id
     from unnest($7::integer[], $8::smallint[], $9::bigint[]) as k (queue_id, rank, id)
     join pgdisque.job as r on r.queue_id = any (array[k.queue_id]) and r.rank = k.rank and r.id = k.id
-    where r.ready_at <= $5::timestamptz
-      and r.expires_at > $5::timestamptz
-      and (r.deliveries >= r.attempts) is not true
+    where {{is_due(r, $5::timestamptz)}}
+      and {{has_attempts(r)}}
       and coalesce(r.slot <> all (array(
           select s.n from slots as s where s.is_open and s.is_held and not s.is_running)), true)
     limit (select p.jobs from places as p)

@@ -16,8 +16,7 @@ with found as materialized (
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     left join pgdisque.queue as q on sha256(q.name) = any (array[sha256(j.deadqueue)])
     where j.deliveries >= j.attempts
-      and j.ready_at <= $4::timestamptz
-      and j.expires_at > $4::timestamptz
+      and {{is_due(j, $4::timestamptz)}}
     for update of j
 ),
 gone as (

@@ -6,8 +6,7 @@
 select j.queue_id, j.rank, j.id, j.ready_at as until
 from pgdisque.job as j
 where (j.queue_id, j.rank, j.id) > ($1::integer, $2::smallint, $3::bigint)
-  and j.owner is not null
-  and j.ready_at > $5::timestamptz
+  and {{is_leased(j, $5::timestamptz)}}
   and j.expires_at > $5::timestamptz
   and j.retry > 0
   and ($6::text is null or j.worker = $6::text)

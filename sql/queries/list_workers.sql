@@ -8,8 +8,7 @@ select
 from pgdisque.job as j
 join pgdisque.queue as q on q.id = j.queue_id
 where j.queue_id between $1::integer and $2::integer
-  and j.owner is not null
-  and j.ready_at > $3::timestamptz
+  and {{is_leased(j, $3::timestamptz)}}
   and j.expires_at > $3::timestamptz
 group by j.owner, j.worker, q.name
 order by j.owner, j.worker, q.name

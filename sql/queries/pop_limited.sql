@@ -27,9 +27,7 @@ room as materialized (
         join pgdisque.job as j on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
         where l.most > 0
           and s.queue_id = $1::integer
-          and j.slot = s.n
-          and j.ready_at > $5::timestamptz
-          and j.expires_at > $5::timestamptz
+          and {{runs_in(j, s, $5::timestamptz)}}
     ) as u
 ),
 first_ones as materialized (

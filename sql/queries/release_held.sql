@@ -16,7 +16,6 @@ where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank
   and j.id = k.id
   and j.ready_at = k.until
-  and j.ready_at > $5::timestamptz
+  and {{is_leased(j, $5::timestamptz)}}
   and j.expires_at > $5::timestamptz
-  and j.owner is not null
 returning k.ordinal::integer, coalesce(j.deliveries >= j.attempts, false) as last

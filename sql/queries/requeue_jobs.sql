@@ -30,7 +30,7 @@ with old as materialized (
           )
       )
       -- A job that waits in its group keeps waiting.
-      and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
+      and {{not_grouped(j)}}
     for update of j
 ),
 requeued as (

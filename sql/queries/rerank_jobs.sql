@@ -26,8 +26,8 @@ gone as (
       and j.expires_at > $5::timestamptz
       -- A job that another server has just added has no owner. Its ready_at may be in the future, because
       -- clocks differ.
-      and (j.ready_at <= $5::timestamptz or j.wake_at = j.ready_at or j.owner is null)
-      and (j.deliveries >= j.attempts) is not true
+      and ({{not_leased(j, $5::timestamptz)}} or j.wake_at = j.ready_at)
+      and {{has_attempts(j)}}
       and j.group_key is null
     returning w.ordinal, w.to_rank, j.*
 ),
@@ -69,7 +69,7 @@ from gone as g
 union all
 select
     w.ordinal::integer, false,
-    (j.ready_at <= $5::timestamptz or j.owner is null) and j.wake_at is distinct from j.ready_at,
+    {{not_leased(j, $5::timestamptz)}} and j.wake_at is distinct from j.ready_at,
     j.expires_at, j.retry, j.wake_at
 from wanted as w
 join pgdisque.job as j on j.queue_id = any (array[w.queue_id]) and j.rank = w.to_rank and j.id = w.id

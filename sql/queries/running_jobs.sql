@@ -10,7 +10,5 @@ cross join lateral (
     join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = s.rank and j.id = s.id
     where s.queue_id = k.queue_id
-      and j.slot = s.n
-      and j.ready_at > $2::timestamptz
-      and j.expires_at > $2::timestamptz
+      and {{runs_in(j, s, $2::timestamptz)}}
 ) as n

@@ -44,9 +44,7 @@ free as materialized (
                 join pgdisque.job as j on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
                 where s.queue_id = any (array[d.queue_id])
                   and s.n > d.most
-                  and j.slot = s.n
-                  and j.ready_at > $6::timestamptz
-                  and j.expires_at > $6::timestamptz
+                  and {{runs_in(j, s, $6::timestamptz)}}
             ) then '{}'
             else array(
                 select f.n
