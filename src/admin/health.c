@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -14,6 +13,7 @@
 #include "jobs/take.h"
 #include "net/args.h"
 #include "pg/db.h"
+#include "queue/delivery.h"
 #include "queue/queue.h"
 
 /*
@@ -116,8 +116,7 @@ static void claim_done(struct task *t, const PGresult *rows) {
     if (health.taken) {
         job_claimed(health.q, health.key);
         position_remove_keys(&health.q->scan, &health.key, 1);
-        queue_count_out(health.q, 1);
-        stats.jobs_delivered++;
+        jobs_note_delivered(&(struct job){ .q = health.q, .key = health.key }, 1);
     }
     ack();
 }

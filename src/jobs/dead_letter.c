@@ -137,17 +137,16 @@ static void log_death(const struct queue *q, struct job_key key, const PGresult 
 static void count_death(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
     bool cancelled = row_bool(rows, row, COL_DEAD_LETTER_JOBS_IS_CANCELLED);
-    bool kept = !cancelled && row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE);
 
-    job_left(&(struct job_row){ .key = key,
-                                .queued_since = TIME_BEGINNING,
-                                .expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_ENDED_AT),
-                                .retry = row_int4(rows, row, COL_DEAD_LETTER_JOBS_RETRY),
-                                .group = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_GROUP_KEY),
-                                .in_flow = !row_null(rows, row, COL_DEAD_LETTER_JOBS_IN_FLOW) },
-             cancelled ? JOB_CANCELLED : JOB_DEAD);
-    if (q != NULL && kept)
-        queue_count_dead(q, 1);
+    job_left(
+        &(struct job_row){ .key = key,
+                           .queued_since = TIME_BEGINNING,
+                           .expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_ENDED_AT),
+                           .retry = row_int4(rows, row, COL_DEAD_LETTER_JOBS_RETRY),
+                           .group = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_GROUP_KEY),
+                           .in_flow = !row_null(rows, row, COL_DEAD_LETTER_JOBS_IN_FLOW),
+                           .is_dead_job = !cancelled && row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE) },
+        cancelled ? JOB_CANCELLED : JOB_DEAD);
     if (q != NULL && !cancelled)
         log_death(q, key, rows, row);
 }

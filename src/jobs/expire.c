@@ -99,7 +99,6 @@ static void expired_begin(struct params *p) {
 /* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key, is_dead, in_flow. */
 static void expire(const PGresult *rows, int row) {
     struct job_key key = row_full_key(rows, row, COL_WAKE_EXPIRED_QUEUE_ID);
-    struct queue *q = queue_find_id(key.queue_id);
     bool dead = row_bool(rows, row, COL_WAKE_EXPIRED_IS_DEAD);
 
     job_left(&(struct job_row){ .key = key,
@@ -107,10 +106,9 @@ static void expire(const PGresult *rows, int row) {
                                 .expires_at = row_time(rows, row, COL_WAKE_EXPIRED_EXPIRES_AT),
                                 .retry = row_int4(rows, row, COL_WAKE_EXPIRED_RETRY),
                                 .group = row_bytes_or_null(rows, row, COL_WAKE_EXPIRED_GROUP_KEY),
-                                .in_flow = !row_null(rows, row, COL_WAKE_EXPIRED_IN_FLOW) },
+                                .in_flow = !row_null(rows, row, COL_WAKE_EXPIRED_IN_FLOW),
+                                .is_dead_job = dead },
              dead ? JOB_DEAD : JOB_EXPIRED);
-    if (dead && q != NULL)
-        queue_count_dead(q, 1);
 }
 
 static void expired_done(struct task *t, const PGresult *rows) {

@@ -144,6 +144,8 @@ void job_left(const struct job_row *job, enum job_exit why) {
     queue_count_gone(job->key, job->queued_since);
     if (q != NULL && exits[why].counter == &stats.jobs_acked)
         queue_count_acked(q);
+    if (q != NULL && job->is_dead_job)
+        queue_count_dead(q, 1);
     job_tell_ended(q, job, why);
     if (job->group.ptr != NULL)
         group_next(job->key.queue_id, job->group);

@@ -53,6 +53,7 @@ struct job_row {
     int64_t expires_at;   /* 0: unknown, and without `id` there is no event */
     int32_t retry;
     bool in_flow;        /* job_left(): it has a row in pgdisque.flow_job */
+    bool is_dead_job;    /* job_left(): it has a row in pgdisque.dead_job now */
     struct slice id;     /* the ID as a client gave it; ptr NULL: made from the other fields */
     struct slice group;  /* ptr NULL: none. In job_entered(): the job waits for its turn in the group. */
     struct slice result; /* JOB_KEPT only; ptr NULL: none */

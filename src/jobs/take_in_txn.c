@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
 #include "batch/operations.h"
@@ -13,6 +12,7 @@
 #include "jobs/id_list.h"
 #include "jobs/job.h"
 #include "jobs/undelivered.h"
+#include "queue/delivery.h"
 #include "queue/list_orientation.h"
 #include "queue/pattern_index.h"
 #include "queue/queue_rights.h"
@@ -321,11 +321,10 @@ static void popped_gone(const struct job *jobs, size_t count) {
     for (size_t i = 0; i < count; i++) {
         keys[i] = jobs[i].key;
         undelivered_count_gone(&jobs[i]);
-        queue_count_out(jobs[i].q, 1);
     }
+    jobs_note_delivered(jobs, count);
     if (count > 0)
         position_remove_keys(&jobs[0].q->scan, keys, count);
-    stats.jobs_delivered += count;
     free(keys);
 }
 
