@@ -58,6 +58,7 @@ static const struct row {
     { "SHOW $ID", "AOUUO" },
     { "WAITJOB $ID TIMEOUT 1", "AOUUO" },
     { "WAITJOB $ID $ID TIMEOUT 1", "AOUUO" },
+    { "WAITJOB $ID ANY TIMEOUT 1", "AOUUO" },
     { "PREDECESSORS $ID", "AOUUO" },
     { "BATCH NEW shop:q", "APOPO" },
     { "BATCH SHOW $ID", "AOUUO" },
@@ -65,6 +66,8 @@ static const struct row {
     { "REVIVE shop:q", "APPPO" },
     { "REVIVE else:q TO shop:q", "APPPO" },
     { "DELDEAD shop:q", "APPPO" },
+    { "REVIVE shop:q HEADER tenant *", "APPPO" },
+    { "DELDEAD shop:q HASHEADER tenant", "APPPO" },
     { "EDITDEAD $ID BODY x", "AOUUO" },
     { "WORKERS", "AOHHO" },
     { "WORKERS shop:q", "AOPPO" },
@@ -79,6 +82,9 @@ static const struct row {
     { "QSCAN BUSYLOOP", "AOHHO" },
     { "JSCAN 0 COUNT 1000 REPLY all", "AOHHO" },
     { "JSCAN 0 QUEUE shop:q", "AOPPO" },
+    { "JSCAN 0 COUNT 1000 REPLY all HASHEADER tenant", "AOHHO" },
+    { "JSCAN 0 QUEUE shop:q HEADER tenant *", "AOPPO" },
+    { "JSCAN 0 QUEUE shop:q ERROR *", "AOPPO" },
     { "PAUSE shop:q state", "APPPO" },
     { "QCONFIG shop:q GET", "APPPO" },
     { "QCONFIG shop:q SET rate 0", "APPPO" },
@@ -181,6 +187,8 @@ static const struct row {
     { "UNWATCH", "AOOOO" },
     { "SUBSCRIBE shop:c", "AOOPO" },
     { "PSUBSCRIBE shop:*", "AOOPO" },
+    { "SUBSCRIBE __cancel__:shop:q", "AOOPO" },
+    { "SUBSCRIBE __job__:shop:q", "AOOPO" },
     { "UNSUBSCRIBE", "AOOOO" },
     { "PUNSUBSCRIBE", "AOOOO" },
     { "PUBLISH shop:c x", "AOOPO" },
@@ -224,10 +232,13 @@ static redisContext *log_in(int user) {
     return c;
 }
 
-static const char *with_id(const char *call, const char *id) {
-    const char *mark = strstr(call, "$ID");
+/* The text with `to` in place of each `from`. */
+static const char *replaced(const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
 
-    return mark == NULL ? call : text_of("%.*s%s%s", (int)(mark - call), call, id, mark + 3);
+    return at == NULL
+               ? text
+               : text_of("%.*s%s%s", (int)(at - text), text, to, replaced(at + strlen(from), from, to));
 }
 
 /* The reply, valid for good. */
@@ -249,8 +260,8 @@ static bool is_delayed(const char *call) {
 }
 
 static bool is_as_of_gone_job(int user, const char *call, const char *reply, const char *id) {
-    char *gone = reply_as(user, with_id(call, gone_id));
-    bool same = strcmp(gone, reply) == 0;
+    char *gone = reply_as(user, replaced(call, "$ID", gone_id));
+    bool same = strcmp(replaced(gone, gone_id, "$ID"), replaced(reply, id, "$ID")) == 0;
 
     free(gone);
     return same && strcmp(job_field(manager, id, "delay"), is_delayed(call) ? "500" : "0") == 0 &&
@@ -284,7 +295,7 @@ static bool try_call(const struct row *row, int user) {
     expect_start(manager, ":", "LPUSH shop:l x");
     if (strstr(row->call, "SCHEDULE") != NULL)
         expect(manager, "+OK", "SCHEDULE shop:s @hourly shop:q x");
-    reply = reply_as(user, with_id(row->call, id));
+    reply = reply_as(user, replaced(row->call, "$ID", id));
     fits = reply_fits(user, row, reply, id);
     if (!fits)
         print_error("%s as user '%s', class %c: %s\n", row->call, user_names[user], row->classes[user],
