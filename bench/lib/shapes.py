@@ -24,6 +24,7 @@ TITLES = {
     "h": "(h) old snapshot",
     "i": "(i) body sizes",
     "j": "(j) beside features",
+    "k": "(k) workflows",
     "own": "own fastest mode",
     "floor": "floor",
 }
@@ -60,18 +61,21 @@ class Scale:
     sql_snapshot: int
     beside_rounds: int
     beside_seconds: float
+    workflow: int
+    batch: int
+    workflow_rounds: int
 
 
 QUICK = Scale(
     "quick", rounds=3, seconds=1.0, warmup=0.3, own_seconds=1.0, floor_seconds=0.15,
     body_rounds=1, body_seconds=0.7, deep=100_000, depth_rounds=3, depth_gets=500,
     waiters=2_000, waiter_rounds=2, snapshot=20, no_snapshot=8, window=4, sql_snapshot=0,
-    beside_rounds=2, beside_seconds=0.7)
+    beside_rounds=2, beside_seconds=0.7, workflow=1_000, batch=10_000, workflow_rounds=1)
 FULL = Scale(
     "full", rounds=5, seconds=5.0, warmup=1.0, own_seconds=5.0, floor_seconds=1.0,
     body_rounds=3, body_seconds=4.0, deep=1_000_000, depth_rounds=5, depth_gets=4_000,
     waiters=10_000, waiter_rounds=5, snapshot=600, no_snapshot=180, window=60, sql_snapshot=180,
-    beside_rounds=10, beside_seconds=3.0)
+    beside_rounds=10, beside_seconds=3.0, workflow=1_000, batch=100_000, workflow_rounds=3)
 # Seconds that a run of the load generator, or of a library, takes on top.
 OVERHEAD = 0.5
 NODE_OVERHEAD = 1.5

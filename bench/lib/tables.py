@@ -185,6 +185,17 @@ def beside(results):
     return table(header, lines, 1)
 
 
+def workflows(results):
+    header = ["jobs", "number", "adds/s", "done/s", "range", "completion job after ms"]
+    lines = []
+    for variant in results.variants("k", OURS):
+        place = ("k", variant, OURS)
+        through = results.values(*place, "through_per_s")
+        lines.append([variant, figure(results.median(*place, "jobs")), figure(results.median(*place, "add_per_s")),
+                      figure(median(through)), spread(through), figure(results.median(*place, "completion_ms"), 1)])
+    return table(header, lines, 1)
+
+
 def bodies(results):
     header = ["body", "server", "jobs/s", "range", "MB/s", *OTHERS.values(), "add to delivery ms"]
     lines = []
@@ -239,6 +250,7 @@ OTHER_TABLES = (
     ("h", "", snapshot),
     ("i", ", strict 16+64", bodies),
     ("j", ": queues that use nothing, strict 16+64; ratios are medians of those of the rounds", beside),
+    ("k", "; one client adds, four clients work", workflows),
 )
 
 
