@@ -3,9 +3,10 @@
 -- workflow or batch it counts as cancelled, also if its worker acknowledges it.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
 -- returns: ordinal, expires_at, retry, running_until (end of the lease; null: the job is deleted), queued_since (as
---          ack_jobs), group_key, in_flow, is_waiting (true: it waited for other jobs; other columns null)
+--          ack_jobs), group_key, in_flow, is_waiting (true: it waited for other jobs; other columns null), queue (the
+--          name, of a running job: this server may not know the queue yet)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
--- index: job_pkey, flow_job_pkey, waiting_job_id
+-- index: job_pkey, queue_pkey, flow_job_pkey, waiting_job_id
 with old as materialized (
     select
         k.ordinal, j.queue_id, j.rank, j.id,
@@ -36,7 +37,7 @@ marked as (
       and j.id = old.id
       and old.is_running
       and not old.is_cancelled
-    returning old.ordinal, j.expires_at, j.retry, j.ready_at, j.in_flow, j.id
+    returning old.ordinal, j.expires_at, j.retry, j.ready_at, j.in_flow, j.id, j.queue_id
 ),
 cancelled as materialized (
     select g.id, g.in_flow
@@ -53,11 +54,13 @@ waiting as (
 )
 select
     g.ordinal::integer, g.expires_at, g.retry, null::timestamptz as running_until, g.queued_since, g.group_key,
-    g.in_flow, null::boolean as is_waiting
+    g.in_flow, null::boolean as is_waiting, null::bytea as queue
 from gone as g
 union all
-select m.ordinal::integer, m.expires_at, m.retry, m.ready_at, null, null, null, null
+select
+    m.ordinal::integer, m.expires_at, m.retry, m.ready_at, null, null, null, null,
+    (select q.name from pgdisque.queue as q where q.id = m.queue_id)
 from marked as m
 union all
-select w.ordinal::integer, null, null, null, null, null, null, true
+select w.ordinal::integer, null, null, null, null, null, null, true, null
 from waiting as w

@@ -41,7 +41,7 @@ static void cancel_found(struct job_key key, const PGresult *rows, int row) {
         return;
     }
     cancel_running(key, row_time(rows, row, COL_CANCEL_JOBS_RUNNING_UNTIL));
-    event_of_cancel(queue_find_id(key.queue_id), key, expires_at, retry);
+    event_of_cancel(row_bytes_or_null(rows, row, COL_CANCEL_JOBS_QUEUE), key, expires_at, retry);
 }
 
 static void cancel_row(struct task *t, const PGresult *rows, int row) {

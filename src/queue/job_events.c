@@ -11,11 +11,11 @@ static const char *const names[] = {
 #undef X
 };
 
-static void event_send(const char *prefix, const struct queue *q, struct slice message) {
+static void event_send(const char *prefix, struct slice queue, struct slice message) {
     struct buf channel = { 0 };
 
     buf_append_str(&channel, prefix);
-    buf_append(&channel, q->name.ptr, q->name.len);
+    buf_append(&channel, queue.ptr, queue.len);
     (void)pubsub_publish((struct slice){ buf_ptr(&channel), buf_len(&channel) }, message);
     buf_free(&channel);
 }
@@ -24,7 +24,7 @@ void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
     struct buf message = { 0 };
 
     buf_printf(&message, "%s %.*s", names[event], (int)id.len, id.ptr);
-    event_send(EVENTS_PREFIX, q, (struct slice){ buf_ptr(&message), buf_len(&message) });
+    event_send(EVENTS_PREFIX, q->name, (struct slice){ buf_ptr(&message), buf_len(&message) });
     buf_free(&message);
 }
 
@@ -36,17 +36,17 @@ void event_of_progress(const struct queue *q, struct slice id, int64_t percent, 
         buf_append(&message, " ", 1);
         buf_append(&message, text.ptr, text.len);
     }
-    event_send(EVENTS_PREFIX, q, (struct slice){ buf_ptr(&message), buf_len(&message) });
+    event_send(EVENTS_PREFIX, q->name, (struct slice){ buf_ptr(&message), buf_len(&message) });
     buf_free(&message);
 }
 
-void event_of_cancel(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry) {
+void event_of_cancel(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry) {
     char id[JOBID_LEN];
 
-    if (q == NULL || q->name.len > EVENTS_NAME_MAX)
+    if (queue.ptr == NULL || queue.len > EVENTS_NAME_MAX)
         return;
     job_format_id(id, key, expires_at, retry);
-    event_send(CANCEL_PREFIX, q, (struct slice){ id, sizeof id });
+    event_send(CANCEL_PREFIX, queue, (struct slice){ id, sizeof id });
 }
 
 void event_of_job(const struct queue *q, enum job_event event, struct job_key key, int64_t expires_at,

@@ -45,8 +45,8 @@ void events_of_taken(const struct queue *q, struct job_key key, int64_t expires_
 /* Sends "progress <id> <percent> <text>". Call it only if events_wanted(q). */
 void event_of_progress(const struct queue *q, struct slice id, int64_t percent, struct slice text);
 /* Tells the worker of a running job that it is cancelled: sends the ID on the channel CANCEL_PREFIX<queue>, whatever
- * QCONFIG events says. q may be NULL. */
-void event_of_cancel(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry);
+ * QCONFIG events says. queue: the name; .ptr NULL: no message. */
+void event_of_cancel(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry);
 /* Like event_of_job(), with the ID as a client gave it. */
 void event_of_id(const struct queue *q, enum job_event event, struct slice id);
 

@@ -100,16 +100,17 @@ static const struct stmt_case metadata_cases[] = {
               "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 expires=12:00:00; "
               "1/0/6 ready=infinity retry=0 deliveries=1 owner=3; 1/0/7 ready=12:00:30 deliveries=1 owner=3 "
               "attempts=0",
+      .setup = "insert into pgdisque.queue (name) values ('mail')",
       .params = { "{1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,99}", NOW, "9" },
-      .rows =
-          "1 13:00:00 60 - 11:00:00 - - -; 2 13:00:00 60 12:00:30 - - - -; 3 13:00:00 60 - 11:00:00 - - -; 4 "
-          "13:00:00 60 - 290000-01-01 00:00:00+00 - - -; 6 13:00:00 0 infinity - - - -",
+      .rows = "1 13:00:00 60 - 11:00:00 - - - -; 2 13:00:00 60 12:00:30 - - - - \"mail\"; "
+              "3 13:00:00 60 - 11:00:00 - - - -; 4 13:00:00 60 - 290000-01-01 00:00:00+00 - - - -; "
+              "6 13:00:00 0 infinity - - - - \"mail\"",
       .left = "1/0/2 ready=12:00:30 deliveries=1 owner=9 attempts=0; 1/0/5 expires=12:00:00; "
               "1/0/6 ready=infinity retry=0 deliveries=1 owner=9 attempts=0; "
               "1/0/7 ready=12:00:30 deliveries=1 owner=3 attempts=0" },
     { SQL_CANCEL_JOBS, "a job that waits in its group", .jobs = "1/0/1 ready=infinity",
       .setup = "update pgdisque.job set group_key = 'g'", .params = { "{1}", "{0}", "{1}", NOW, "9" },
-      .rows = "1 13:00:00 60 - 290001-01-01 00:00:00+00 \"g\" - -", .left = "" },
+      .rows = "1 13:00:00 60 - 290001-01-01 00:00:00+00 \"g\" - - -", .left = "" },
     { SQL_CANCEL_JOBS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW, "9" } },
     { SQL_WORKING_JOBS, "a cancelled job is told, and not changed",
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=0",
