@@ -175,9 +175,12 @@ static inline void peers_on_written(struct client *c) {
 
 /* ---- the turn ---- */
 
+/* A client ends the round of events if the share of a turn is over. The other events come in the next round. */
 static inline void one_turn(void) {
     clock_turn();
-    event_base_loop(peers.base, EVLOOP_NONBLOCK);
+    do
+        event_base_loop(peers.base, EVLOOP_NONBLOCK);
+    while (event_base_got_break(peers.base));
     clients_resume();
     clients_flush();
     clients_reap();
