@@ -304,9 +304,12 @@ static void test_no_files_at_all(void **state) {
     assert_int_equal(lines_with(s.log, "cannot accept"), 1);
     postgres_stop(&pg, true);
     EVENTUALLY(info_number(c, "database_connected") == 0);
+    /* A client or the database may get the files of the lost connections. Now none of them can. */
+    assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, &(struct rlimit){ 0, before.rlim_max }, NULL), 0);
     postgres_resume(&pg);
     HOLDS_FOR(300, info_number(c, "database_connected") == 0);
     crowd_leave(0, 100);
+    assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, &none, NULL), 0);
     EVENTUALLY(info_number(c, "connections_rejected") > 50);
     EVENTUALLY(info_number(c, "database_connected") == 1);
     assert_true(works(c));
