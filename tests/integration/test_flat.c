@@ -142,7 +142,8 @@ static void test_restart(void **state) {
 }
 
 static long long dead_rows_of(const char *table) {
-    return postgres_number(server.database, text_of("select pg_stat_get_dead_tuples('pgdisque.%s'::regclass)", table));
+    return postgres_number(server.database,
+                           text_of("select pg_stat_get_dead_tuples('pgdisque.%s'::regclass)", table));
 }
 
 /* Writes the counters so often as if hours had passed, and waits until the server knows. The session reports its dead

@@ -18,25 +18,6 @@
 /* Clients that ask for jobs, without sockets: the functions of client.h that waiters.c, delivery.c and take.c call, for
  * the single file of a test program that includes this. A client has one GETJOB at a time. Its reply goes to the log:
  * "1:nil 2:q=body,r=body 3:-UNBLOCKED". */
-#define GETTERS_H
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-#include "base/clock.h"
-#include "batch/batch.h"
-#include "net/worker.h"
-#include "notes.h"
-#include "queue/lease.h"
-#include "queue/waiters.h"
-
-/* Clients that ask for jobs, without sockets: the functions of client.h that waiters.c, delivery.c and take.c call, for the single
- * file of a test program that includes this. A client has one GETJOB at a time. Its reply goes to the log: "1:nil
- * 2:q=body,r=body 3:-UNBLOCKED". */
 #define GETTERS 64
 
 struct getter {
