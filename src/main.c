@@ -41,6 +41,7 @@
 #include "jobs/bootstrap.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/dead_letter.h"
 #include "jobs/expire.h"
@@ -152,6 +153,7 @@ static void main_begin_stop(void) {
     http_stop_listening();
     waiters_end_all(NULL);
     waitjob_end_all();
+    claim_ahead_stop();
     LIST_EACH_SAFE(node, client_list(CLIENT_OPEN))
         client_close_after_replies(LIST_ENTRY(node, struct client, in_state));
     (void)queue_save_counters();

@@ -19,7 +19,7 @@
     X(jobs_expired, "jobs removed because their TTL was over")                   \
     X(jobs_dead, "jobs that used all their attempts")                            \
     X(jobs_revived, "dead jobs queued again by ENQUEUE and REVIVE")              \
-    X(jobs_released, "jobs put back because their client disconnected")          \
+    X(jobs_released, "jobs put back before a client received them")              \
     X(schedules_fired, "jobs that SCHEDULE has made")                            \
     X(unique_taken, "ADDJOBs that replied the ID of a job with the same key")    \
     X(unique_retries, "tries of ADDJOBs whose key another session inserted")     \
@@ -27,6 +27,7 @@
     X(claims, "claim statements")                                                \
     X(claimed_rows, "jobs that claims returned")                                 \
     X(claims_empty, "claims that returned nothing")                              \
+    X(jobs_claimed_ahead, "jobs that GETJOB took from those claimed ahead")      \
     X(transactions, "transactions sent")                                         \
     X(transactions_failed, "transactions that failed")                           \
     X(standby_waits_cancelled, "commits whose wait for standbys was cancelled")  \

@@ -7,6 +7,7 @@
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/take_in_txn.h"
 #include "net/args.h"
 #include "queue/observer.h"
@@ -192,7 +193,8 @@ void cmd_getjob(struct req *r) {
     getjob_set_order(g, &o);
     if (timeout_ms > 0)
         g->deadline_us = clock_mono() + timeout_ms * US_PER_MS;
-    get_begin(g);
+    if (!claim_ahead_give_new(g))
+        get_begin(g);
 }
 
 /* ---- QSCAN ---- */

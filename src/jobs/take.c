@@ -8,6 +8,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/dead_letter.h"
 #include "jobs/job.h"
 #include "jobs/take_rows.h"
@@ -42,7 +43,7 @@ static const struct take_kind {
 
 /* An entry in the reply of a request, filled by the take. */
 struct slot {
-    struct get *get;
+    struct get *get; /* NULL: the job is claimed ahead */
     size_t place;
     int64_t to_id; /* new id of a moved job */
 };
@@ -54,6 +55,7 @@ struct take {
     struct slot *slots;
     size_t slot_count;
     size_t slot_cap;
+    size_t single_count;  /* slots of requests that take one job of one queue */
     struct job_key *keys; /* redelivery keys that the statement looks for, at most slot_count */
     size_t key_count;
     struct job *rows;
@@ -123,8 +125,12 @@ static void slot_end(struct slot s) {
 }
 
 static void end_slots(const struct take *t) {
-    for (size_t i = 0; i < t->slot_count; i++)
-        slot_end(t->slots[i]);
+    for (size_t i = 0; i < t->slot_count; i++) {
+        if (t->slots[i].get == NULL)
+            claim_ahead_ended(t->q, 1);
+        else
+            slot_end(t->slots[i]);
+    }
 }
 
 /* ---- planning ---- */
@@ -143,7 +149,7 @@ static bool fits_in_plan(const struct queue *q) {
     return plan.bytes == 0 || plan.bytes + queue_job_bytes(q) <= (size_t)config.batch_max_bytes;
 }
 
-static void plan_slot(struct queue *q, const struct take_kind *kind, struct get *g) {
+static struct take *plan_take_row(struct queue *q, const struct take_kind *kind) {
     struct take **t = &q->claims.latest[kind - take_kinds];
 
     if (*t == NULL || list_empty(&(*t)->in_plan)) {
@@ -154,7 +160,32 @@ static void plan_slot(struct queue *q, const struct take_kind *kind, struct get 
     q->claims.planned++;
     plan.rows++;
     plan.bytes += queue_job_bytes(q);
-    add_slot(*t, (struct slot){ .get = g, .place = get_add_place(g) });
+    return *t;
+}
+
+static void plan_slot(struct queue *q, const struct take_kind *kind, struct get *g) {
+    struct take *t = plan_take_row(q, kind);
+
+    t->single_count += g->kind == NULL && g->count == 1 && g->wait_count == 1;
+    add_slot(t, (struct slot){ .get = g, .place = get_add_place(g) });
+}
+
+static size_t plan_rows_ahead(struct queue *q, size_t rows) {
+    size_t planned = 0;
+
+    for (; planned < rows && plan_has_room() && fits_in_plan(q); planned++)
+        add_slot(plan_take_row(q, &take_kinds[TAKE_LEASE]), (struct slot){ .get = NULL });
+    return planned;
+}
+
+static void plan_ahead(void) {
+    LIST_EACH_SAFE(node, &plan.takes) {
+        const struct take *t = LIST_ENTRY(node, struct take, in_plan);
+
+        if (t->single_count > 0)
+            claim_ahead_note(t->q, t->single_count);
+    }
+    claim_ahead_plan(plan_rows_ahead);
 }
 
 /* ---- planning: lists ---- */
@@ -252,7 +283,11 @@ static void plan_by_order(struct get *g, int64_t wanted) {
 }
 
 static void plan_fresh(struct get *g) {
-    int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
+    int64_t wanted;
+
+    if (claim_ahead_give(g))
+        return;
+    wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
 
     if (g->order == GET_IN_TURN)
         plan_in_turn(g, wanted);
@@ -311,6 +346,8 @@ static void plan_waiting(struct queue *q) {
     struct queue *before, *from = q;
     struct get *g, *first;
 
+    while (q->ahead != NULL && (g = get_first_waiting(q)) != NULL && claim_ahead_give(g))
+        continue;
     if (!turn_has_more(q) || (first = g = get_first_waiting(q)) == NULL)
         return;
     while ((before = get_find_before(g, from, turn_is_open)) != NULL) {
@@ -414,6 +451,7 @@ void take_plan(void) {
         else
             plan_fresh_pop(g);
     }
+    plan_ahead();
     while ((node = list_pop_front(&plan.takes)) != NULL)
         send_planned(LIST_ENTRY(node, struct take, in_plan));
 }
@@ -670,7 +708,10 @@ static void give_leased(struct take *t) {
         if (given < t->slot_count)
             give_way(t, &t->slots[given]);
         job_claimed(t->q, job->key);
-        take_give(t, job, given < t->slot_count ? t->slots[given] : (struct slot){ .get = NULL });
+        if (given < t->slot_count && t->slots[given].get == NULL)
+            claim_ahead_keep(job);
+        else
+            take_give(t, job, given < t->slot_count ? t->slots[given] : (struct slot){ .get = NULL });
         given++;
     }
 }
@@ -807,7 +848,8 @@ static void take_fail(struct task *task, const struct op_error *err) {
     struct take *t = take_of(task);
 
     for (size_t i = 0; i < t->slot_count; i++)
-        get_refuse(t->slots[i].get, err);
+        if (t->slots[i].get != NULL)
+            get_refuse(t->slots[i].get, err);
     take_give_up(t, false);
 }
 

@@ -225,6 +225,13 @@ bool lease_known(int64_t id) {
     return lease_find(id) != NULL;
 }
 
+bool lease_is_of_row(struct job_key key, int64_t row_until_us) {
+    const struct lease *l = lease_find(key.id);
+
+    return l != NULL && l->key.queue_id == key.queue_id && l->key.rank == key.rank &&
+           l->row_until_us == row_until_us;
+}
+
 bool lease_runs_at(int64_t id, int64_t at_us) {
     const struct lease *l = lease_find(id);
 

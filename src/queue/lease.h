@@ -41,6 +41,8 @@ bool lease_remove(int64_t id);
  * lease of this kind expected, else 0. */
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us);
 bool lease_known(int64_t id);
+/* Is there a lease of the job with this end in the row? */
+bool lease_is_of_row(struct job_key key, int64_t row_until_us);
 /* Is there a lease whose end in the row is later than at_us? A lease that is held may have ended. */
 bool lease_runs_at(int64_t id, int64_t at_us);
 /* Called when a claim returned a job whose lease is still here: a peer requeued the job, and its

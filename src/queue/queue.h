@@ -16,6 +16,7 @@
  */
 enum queue_pause { PAUSE_IN = 1, PAUSE_OUT = 2 };
 
+struct claim_ahead;
 struct histogram;
 struct quantiles;
 struct history;
@@ -187,6 +188,7 @@ struct queue {
     struct queue_counters counters;
     struct scan_position scan;
     struct queue_claims claims;
+    struct claim_ahead *ahead; /* NULL: no jobs are claimed ahead; written by claim_ahead.c */
     struct queue_adds adds;
     struct queue_waiters waiting;
     struct queue_matches matches;

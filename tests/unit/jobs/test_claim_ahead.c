@@ -1,0 +1,312 @@
+/* Claim ahead: which jobs are claimed ahead, which requests get them, and when the jobs are put back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/stats.h"
+#include "fake_jobs.h"
+#include "jobs/claim_ahead.h"
+
+/* In each test, REQUESTS clients take the first jobs, and the claim then brings AHEAD jobs more. */
+#define JOBS 400
+#define REQUESTS 10
+#define AHEAD (4 * REQUESTS)
+
+static void insert_jobs(int count) {
+    for (int i = 0; i < count; i++)
+        insert_job("q1", 0);
+    fake_fly_all();
+    queue_note_body(queue_named("q1"), 100);
+}
+
+/* GETJOB FROM queues, as the command starts it. */
+static void ask(int number, const char *queues) {
+    struct get *g = new_get(number, queues);
+
+    if (!claim_ahead_give_new(g))
+        get_begin(g);
+}
+
+/* The number of rows that the claims of the next transaction ask for; 0: there is no transaction. */
+static int64_t flush_claims(void) {
+    int64_t rows = 0;
+
+    batch_flush();
+    for (size_t i = 0; i < fake_count(fake_write_conn()); i++)
+        if (fake_sent(fake_write_conn(), i)->stmt == SQL_CLAIM_WALK)
+            rows += fake_scalar(fake_sent(fake_write_conn(), i), 3);
+    return rows;
+}
+
+static int leased_rows(void) {
+    int count = 0;
+
+    for (int i = 0; i < fake_job_count; i++)
+        count += fake_jobs[i].leased;
+    return count;
+}
+
+static void claim_jobs_ahead(void) {
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS + AHEAD);
+    fake_fly();
+    assert_replies("1:q1=0 2:q1=1 3:q1=2 4:q1=3 5:q1=4 6:q1=5 7:q1=6 8:q1=7 9:q1=8 10:q1=9");
+    assert_int_equal(leased_rows(), REQUESTS + AHEAD);
+}
+
+static void turn(void) {
+    usleep(1000);
+    clock_turn();
+    timers_run(clock_mono());
+}
+
+/* Until all jobs ahead are put back, and the queue needs no look any more. */
+static void forget(void) {
+    while (queue_named("q1")->ahead != NULL) {
+        turn();
+        fake_fly_all();
+    }
+}
+
+static int forget_and_stop(void **state) {
+    waiters_end_all(NULL);
+    forget();
+    return fake_jobs_stop(state);
+}
+
+/* ---- giving ---- */
+
+static void test_a_job_ahead_needs_no_transaction(void **state) {
+    uint64_t given = stats.jobs_claimed_ahead;
+
+    (void)state;
+    claim_jobs_ahead();
+    ask(1, "q1");
+    ask(2, "q1");
+    assert_replies("1:q1=10 2:q1=11");
+    assert_int_equal(fake_count(fake_write_conn()), 0);
+    assert_int_equal(stats.jobs_claimed_ahead, given + 2);
+    assert_int_equal(queue_named("q1")->counters.len, JOBS - REQUESTS - AHEAD);
+    assert_int_equal(queue_named("q1")->counters.jobs_out, REQUESTS + 2);
+}
+
+/* The next transaction replaces the jobs that are taken. */
+static void test_jobs_ahead_are_replaced(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    for (int i = 1; i <= 3 * REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), 3 * AHEAD - (AHEAD - 3 * REQUESTS));
+    getter_replies();
+    fake_fly();
+    ask(1, "q1");
+    assert_replies("1:q1=40");
+}
+
+static void test_a_waiting_request_gets_a_job_ahead_first(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    batch_flush();
+    get_wait(new_get(11, "q1"));
+    fake_fly();
+    getter_replies();
+    ask(12, "q1");
+    assert_replies("");
+    batch_flush();
+    assert_replies("11:q1=10 12:q1=11");
+}
+
+/* Other requests take jobs by claims of their own. */
+static void test_only_single_requests_of_one_queue(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    ask(1, "q1 q2");
+    ask_for(2, "q1", 2);
+    assert_int_equal(flush_claims(), 3);
+    assert_replies("");
+    fake_fly();
+    assert_replies("1:q1=50 2:q1=51,q1=52");
+}
+
+/* ---- limits ---- */
+
+static void test_few_requests_claim_nothing(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    for (int i = 1; i < 8; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), 7);
+    fake_fly();
+    getter_replies();
+    assert_null(queue_named("q1")->ahead);
+}
+
+/* A backlog of less than twice the jobs ahead is left to all servers. */
+static void test_a_small_backlog_claims_nothing(void **state) {
+    (void)state;
+    insert_jobs(REQUESTS + 2 * AHEAD - 1);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS);
+    fake_fly();
+    getter_replies();
+}
+
+static void test_large_jobs(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    queue_note_body(queue_named("q1"), 100 * 1024);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS + 10);
+    fake_fly();
+    getter_replies();
+}
+
+static void test_switched_off(void **state) {
+    (void)state;
+    config.claim_ahead = false;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS);
+    fake_fly();
+    getter_replies();
+}
+
+static void test_a_queue_with_limits_claims_nothing(void **state) {
+    (void)state;
+    queue_named("q1")->limits.is_held_back = true;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS);
+    fake_fly();
+    getter_replies();
+    queue_named("q1")->limits.is_held_back = false;
+}
+
+/* ---- jobs that are not given ---- */
+
+static void test_jobs_are_put_back(void **state) {
+    struct queue *q = queue_named("q1");
+    uint64_t released = stats.jobs_released;
+
+    (void)state;
+    claim_jobs_ahead();
+    while (q->counters.len < JOBS - REQUESTS) {
+        turn();
+        fake_fly_all();
+    }
+    assert_int_equal(leased_rows(), REQUESTS);
+    assert_int_equal(stats.jobs_released, released + AHEAD);
+    /* For a time, no job is claimed ahead. */
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    batch_flush();
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->rows, REQUESTS);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    fake_fly();
+    assert_replies("1:q1=10 2:q1=11 3:q1=12 4:q1=13 5:q1=14 6:q1=15 7:q1=16 8:q1=17 9:q1=18 10:q1=19");
+}
+
+/* A command about the ID has ended the lease, or another delivery has a lease of its own. */
+static void test_a_job_whose_lease_has_ended(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    lease_remove(fake_jobs[10].key.id);
+    lease_add(fake_jobs[11].key, clock_db() + US_PER_S);
+    ask(1, "q1");
+    assert_replies("1:q1=12");
+    lease_remove(fake_jobs[13].key.id);
+    forget();
+    assert_true(fake_jobs[13].leased);
+    assert_false(fake_jobs[14].leased);
+}
+
+static void test_paused(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    queue_set_pause(queue_named("q1"), PAUSE_OUT);
+    ask(1, "q1");
+    assert_waiting("q1", "1");
+    assert_int_equal(flush_claims(), 0);
+    assert_replies("");
+    forget();
+    assert_waiting("q1", "1");
+    assert_int_equal(leased_rows(), REQUESTS);
+}
+
+/* The claim has not committed: its jobs are ready, as before. */
+static void test_a_lost_claim(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    batch_flush();
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1 3:q1=2 4:q1=3 5:q1=4 6:q1=5 7:q1=6 8:q1=7 9:q1=8 10:q1=9");
+    forget();
+    assert_int_equal(leased_rows(), REQUESTS);
+}
+
+static void test_a_refused_claim(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    batch_flush();
+    fake_fail(fake_write_conn(), 0, "42501");
+    while (batch_flush(), fake_write_conn()->state == DB_BUSY)
+        fake_fail(fake_write_conn(), 0, "42501");
+    assert_int_equal(leased_rows(), 0);
+    assert_non_null(strstr(getter_replies(), "1:-DBERR"));
+}
+
+/* The last test: afterwards no job is claimed ahead. */
+static void test_the_server_stops(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    claim_ahead_stop();
+    fake_fly_all();
+    assert_int_equal(leased_rows(), REQUESTS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    fake_fly_all();
+    assert_int_equal(leased_rows(), 2 * REQUESTS);
+    getter_replies();
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, fake_jobs_start, forget_and_stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_job_ahead_needs_no_transaction),
+        TEST(test_jobs_ahead_are_replaced),
+        TEST(test_a_waiting_request_gets_a_job_ahead_first),
+        TEST(test_only_single_requests_of_one_queue),
+        TEST(test_few_requests_claim_nothing),
+        TEST(test_a_small_backlog_claims_nothing),
+        TEST(test_large_jobs),
+        TEST(test_switched_off),
+        TEST(test_a_queue_with_limits_claims_nothing),
+        TEST(test_jobs_are_put_back),
+        TEST(test_a_job_whose_lease_has_ended),
+        TEST(test_paused),
+        TEST(test_a_lost_claim),
+        TEST(test_a_refused_claim),
+        TEST(test_the_server_stops),
+    };
+
+    return cmocka_run_group_tests_name("claim ahead", tests, fake_jobs_group_start, fake_batch_stop);
+}
