@@ -135,6 +135,24 @@ static void test_switched_off(void **state) {
     redisFree(c);
 }
 
+/* A crash would lose a job ahead with RETRY 0, so there is none. */
+static void test_at_most_once(void **state) {
+    redisContext *c = client_open();
+    long long before = info_number(c, "jobs_claimed_ahead");
+
+    (void)state;
+    fill(c, "most", 0);
+    consumers_open();
+    assert_int_equal(take_round("most"), CONSUMERS);
+    acknowledge_round();
+    EVENTUALLY(leased_jobs() == 0);
+    EVENTUALLY(drain_round("most"));
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(ahead.deliveries[i], 1);
+    assert_int_equal(info_number(c, "jobs_claimed_ahead"), before);
+    redisFree(c);
+}
+
 /* The jobs that are ahead at the time of the deletion are not delivered afterwards. */
 static void test_deleted_jobs(void **state) {
     redisContext *c = client_open();
@@ -230,7 +248,7 @@ static void test_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_job_once), TEST(test_switched_off), TEST(test_deleted_jobs),
+        TEST(test_each_job_once), TEST(test_switched_off), TEST(test_at_most_once), TEST(test_deleted_jobs),
         TEST(test_paused),        TEST(test_stopped),      TEST(test_killed),
     };
 
