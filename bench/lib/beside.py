@@ -1,23 +1,27 @@
-"""(j): queues that use no feature, while other queues of the server use one."""
+"""(j): queues that use no feature, while other queues of the server use one, or many pages are open."""
 
 import contextlib
+import selectors
+import socket
 import threading
 import time
 from collections import namedtuple
 
-from lib.base import Failure
+from lib.base import Failure, free_port
 from lib.shapes import OVERHEAD, STRICT, Step
-from lib.starters import start_fresh
+from lib.starters import start_pgdisque
 
 QUEUE = "beside"
 # Jobs that stay in that queue, and cycles a second of the client that uses it: add a job, take a job, acknowledge it.
 STANDING = 1000
 PACE = 10
 SCHEDULES = 20
+PAGES = 50
 PLAIN, AGAIN = "nothing", "nothing, again"
 
-# before and after: commands around a measurement; options: of the n-th ADDJOB; source: the arguments of GETJOB.
-Use = namedtuple("Use", "before after options source", defaults=((), (), lambda n: (), QUEUE))
+# before and after: commands around a measurement; options: of the n-th ADDJOB; source: the arguments of GETJOB; pages:
+# open pages, which show the queue of the load.
+Use = namedtuple("Use", "before after options source pages", defaults=((), (), lambda n: (), QUEUE, 0))
 
 USES = {
     PLAIN: Use(),
@@ -31,6 +35,7 @@ USES = {
     "schedules": Use(before=[("SCHEDULE", f"s{i}", "@every 1s", QUEUE, "tick") for i in range(SCHEDULES)],
                      after=[("UNSCHEDULE", f"s{i}") for i in range(SCHEDULES)]),
     "patterns": Use(source="bes*"),
+    f"{PAGES} pages": Use(pages=PAGES),
 }
 
 
@@ -75,15 +80,45 @@ class User(threading.Thread):
             raise Failure(f"the client beside the load: {self.reason or 'did nothing'}")
 
 
+class Pages(threading.Thread):
+    """The streams of open pages: the figures of the server and of a queue each second."""
+
+    def __init__(self, port, queue, count):
+        super().__init__(daemon=True)
+        self.over, self.selector, self.heard = threading.Event(), selectors.DefaultSelector(), set()
+        for _ in range(count):
+            stream = socket.create_connection(("127.0.0.1", port))
+            stream.sendall(f"GET /api/events?queue={queue} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            self.selector.register(stream, selectors.EVENT_READ)
+
+    def run(self):
+        while not self.over.is_set():
+            for key, _ in self.selector.select(0.1):
+                if b"event: figures" in key.fileobj.recv(65536):
+                    self.heard.add(key.fileobj)
+
+    def leave(self):
+        self.over.set()
+        self.join()
+        streams = [key.fileobj for key in self.selector.get_map().values()]
+        for stream in streams:
+            stream.close()
+        if len(self.heard) < len(streams):
+            raise Failure(f"only {len(self.heard)} of {len(streams)} pages got figures")
+
+
 @contextlib.contextmanager
-def user_of(target, use):
+def user_of(target, use, queue):
     user = User(target, use)
     user.prepare()
-    user.start()
+    users = [user, *([Pages(target.http_port, queue, use.pages)] if use.pages else [])]
+    for each in users:
+        each.start()
     try:
         yield
     finally:
-        user.leave()
+        for each in users:
+            each.leave()
 
 
 class Servers:
@@ -94,7 +129,9 @@ class Servers:
 
     def target(self, name):
         if name not in self.targets:
-            self.targets[name] = start_fresh(self.bench, "pgdisque")
+            port = free_port()
+            self.targets[name] = start_pgdisque(self.bench, f"beside-{len(self.targets)}", ["--http-port", str(port)])
+            self.targets[name].http_port = port
         return self.targets[name]
 
     def stop(self, name):
@@ -104,9 +141,10 @@ class Servers:
 def beside(bench, servers, name, last):
     scale = bench.scale
     target = servers.target(name)
+    queue = bench.new_queue()
     try:
-        with user_of(target, USES[name]):
-            yield name, target.load(bench.new_queue(), **STRICT, seconds=scale.beside_seconds, warmup=scale.warmup,
+        with user_of(target, USES[name], queue):
+            yield name, target.load(queue, **STRICT, seconds=scale.beside_seconds, warmup=scale.warmup,
                                     body=100)
     finally:
         if last:

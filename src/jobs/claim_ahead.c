@@ -209,6 +209,11 @@ void claim_ahead_keep(const struct job *job) {
     queue_signal(job->q);
 }
 
+/* If the server stood still, the lease may be over. Then it ends like any other, and another server may have the job. */
+static bool may_be_given(const struct ahead_job *h) {
+    return is_leased_still(h) && h->job.ready_at > clock_db();
+}
+
 /* GETJOB of one job of one queue. */
 static bool takes_job_ahead(const struct get *g) {
     return g->kind == NULL && g->wait_count == 1 && g->client != NULL && (g->count == 1 || g->has_waited);
@@ -221,7 +226,7 @@ bool claim_ahead_give(struct get *g) {
 
     if (a == NULL || a->count == 0 || !takes_job_ahead(g) || !claim_ahead_is_allowed(q))
         return false;
-    while ((h = ahead_first(a)) != NULL && !is_leased_still(h))
+    while ((h = ahead_first(a)) != NULL && !may_be_given(h))
         ahead_free(a, h);
     if (h == NULL)
         return false;

@@ -232,6 +232,22 @@ static void test_a_job_whose_lease_has_ended(void **state) {
     assert_false(fake_jobs[14].leased);
 }
 
+/* The server stood still for longer than the lease. */
+static void test_a_job_whose_lease_is_over(void **state) {
+    (void)state;
+    fake_lease_end = clock_db() + 20 * US_PER_MS;
+    claim_jobs_ahead();
+    usleep(30000);
+    clock_turn();
+    ask(1, "q1");
+    assert_replies("");
+    for (int i = 0; i < fake_job_count; i++)
+        fake_jobs[i].leased = false;
+    fake_fly_all();
+    assert_replies("1:q1=50");
+    lease_clear();
+}
+
 static void test_paused(void **state) {
     (void)state;
     claim_jobs_ahead();
@@ -302,6 +318,7 @@ int main(void) {
         TEST(test_a_queue_with_limits_claims_nothing),
         TEST(test_jobs_are_put_back),
         TEST(test_a_job_whose_lease_has_ended),
+        TEST(test_a_job_whose_lease_is_over),
         TEST(test_paused),
         TEST(test_a_lost_claim),
         TEST(test_a_refused_claim),
