@@ -118,7 +118,8 @@ static const struct client_hooks client_hooks = {
     .on_command = command_exec,
     .is_waiting = main_is_waiting,
     .on_close = on_client_close,
-    .on_written = deliveries_forget,
+    .on_written = deliveries_written,
+    .on_placed = deliveries_placed,
 };
 
 static void on_conn_ready(struct db_conn *conn) {

@@ -69,7 +69,7 @@ static void deliver(struct get *g, const struct job *jobs, size_t count) {
     const struct list_take *t = g->own;
 
     for (size_t i = 0; i < count && t->pop.to == NULL; i++)
-        undelivered_note_unsent(g->client, &jobs[i]);
+        undelivered_note_unsent(g->req, &jobs[i]);
     t->form->some(g->req, jobs, count);
 }
 

@@ -163,7 +163,7 @@ static void reply_no_payload(struct get *g) {
 
 static void pop_reply(struct req *r, struct laravel_pop *p, bool is_there) {
     if (is_there && r->client != NULL) {
-        delivery_note_unsent(r->client, (struct delivery){ .key = p->key, .until = p->lease.until });
+        delivery_note_unsent(r, (struct delivery){ .key = p->key, .until = p->lease.until });
         reply_array(r, 2);
         reply_bulk(r, p->payload);
         reply_bulk_str(r, p->member);

@@ -350,7 +350,7 @@ static void pop_in_txn_done(struct task *t, const PGresult *rows) {
     popped_gone(jobs, found);
     for (size_t i = 0; i < found; i++) {
         if (has_client(n->req))
-            undelivered_note_unsent(n->req->client, &jobs[i]);
+            undelivered_note_unsent(n->req, &jobs[i]);
         else
             undelivered_return(&jobs[i], true);
     }

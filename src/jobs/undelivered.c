@@ -115,19 +115,38 @@ static void copy_free(struct undelivered *p) {
     free(p);
 }
 
-void undelivered_note_unsent(struct client *c, const struct job *job) {
+void undelivered_note_unsent(const struct req *r, const struct job *job) {
     struct undelivered *p = copy_of(job);
 
-    memory_join(&c->share, MEMORY_UNSENT, p->bytes);
-    delivery_note_unsent(c, (struct delivery){ .key = job->key, .copy = p });
+    memory_join(&r->client->share, MEMORY_UNSENT, p->bytes);
+    delivery_note_unsent(r, (struct delivery){ .key = job->key, .copy = p });
 }
 
+static void delivery_forget(struct client *c, const struct delivery *d) {
+    if (d->copy == NULL)
+        return;
+    memory_leave(&c->share, MEMORY_UNSENT, d->copy->bytes);
+    copy_free(d->copy);
+}
+
+void deliveries_written(struct client *c) {
+    size_t left = 0;
+
+    for (size_t i = 0; i < c->unsent_count; i++) {
+        if (c->unsent[i].holder != NULL)
+            c->unsent[left++] = c->unsent[i];
+        else
+            delivery_forget(c, &c->unsent[i]);
+    }
+    c->unsent_count = left;
+}
+
+/* The copies that were put back are not the client's any more. */
 void deliveries_forget(struct client *c) {
-    memory_leave(&c->share, MEMORY_UNSENT, c->share.kinds[MEMORY_UNSENT]);
     for (size_t i = 0; i < c->unsent_count; i++)
-        if (c->unsent[i].copy != NULL)
-            copy_free(c->unsent[i].copy);
+        delivery_forget(c, &c->unsent[i]);
     c->unsent_count = 0;
+    memory_leave(&c->share, MEMORY_UNSENT, c->share.kinds[MEMORY_UNSENT]);
 }
 
 /* ---- removed jobs ---- */
@@ -293,6 +312,6 @@ static void return_delivery(struct delivery *d) {
 
 void undelivered_return_unsent(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++)
-        if (c->unsent[i].offset >= c->bytes_out)
+        if (c->unsent[i].holder != NULL || c->unsent[i].offset >= c->bytes_out)
             return_delivery(&c->unsent[i]);
 }

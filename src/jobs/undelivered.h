@@ -14,9 +14,11 @@
 /* A job has left its queue by a committed pop or move. Updates counters, peers and events, and starts the next job
  * in its group. */
 void undelivered_count_gone(const struct job *job);
-/* The next reply has this job. */
-void undelivered_note_unsent(struct client *c, const struct job *job);
-/* Forgets all deliveries to c, of GETJOB and of lists: c has received them, or they were put back. */
+/* The reply of r has this job. */
+void undelivered_note_unsent(const struct req *r, const struct job *job);
+/* All output of c is written. Forgets the deliveries that were in it, of GETJOB and of lists. */
+void deliveries_written(struct client *c);
+/* Forgets all deliveries to c. */
 void deliveries_forget(struct client *c);
 /* For a closed client: puts back the jobs that c has certainly not received. */
 void undelivered_return_unsent(struct client *c);

@@ -120,6 +120,8 @@ struct client_hooks {
     bool (*is_waiting)(const struct client *c);
     void (*on_close)(struct client *c);   /* called once, when the socket is closed */
     void (*on_written)(struct client *c); /* called when all output is written to the socket */
+    /* Called before the reply of r, so far in r->own, goes to the output of c, and only if c->unsent_count > 0. */
+    void (*on_placed)(struct client *c, const struct req *r);
 };
 
 void client_init(struct event_base *base, const struct client_hooks *hooks);

@@ -39,14 +39,29 @@ static void reply_job(struct req *r, const struct job *job, unsigned form) {
     }
 }
 
+static void delivery_place(struct delivery *d, const struct client *c) {
+    d->holder = NULL;
+    d->offset = c->bytes_out + client_unwritten(c);
+}
+
 /* Until the reply is written, the job can be put back as if it was not delivered. */
-void delivery_note_unsent(struct client *c, struct delivery d) {
+void delivery_note_unsent(const struct req *r, struct delivery d) {
+    struct client *c = r->client;
+
     if (c->unsent_count == c->unsent_cap) {
         c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
-    d.offset = c->bytes_out + client_unwritten(c);
+    delivery_place(&d, c);
+    if (r->exec == NULL && !r->silent && r->out != &c->out)
+        d.holder = r;
     c->unsent[c->unsent_count++] = d;
+}
+
+void deliveries_placed(struct client *c, const struct req *r) {
+    for (size_t i = 0; i < c->unsent_count; i++)
+        if (c->unsent[i].holder == r)
+            delivery_place(&c->unsent[i], c);
 }
 
 /* The lease of the row began when the statement was built. The lease of the client begins now. */
@@ -75,7 +90,7 @@ void jobs_lease(struct client *c, const struct job *jobs, size_t count) {
 
 void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form) {
     for (size_t i = 0; i < count; i++)
-        delivery_note_unsent(c, (struct delivery){ .key = jobs[i].key, .until = jobs[i].ready_at });
+        delivery_note_unsent(r, (struct delivery){ .key = jobs[i].key, .until = jobs[i].ready_at });
     reply_array(r, count);
     for (size_t i = 0; i < count; i++)
         reply_job(r, &jobs[i], form);

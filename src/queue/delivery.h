@@ -41,7 +41,9 @@ struct delivery {
     struct job_key key;
     int64_t until;            /* end of the lease */
     struct undelivered *copy; /* copy of a job that was removed; undelivered.h */
-    uint64_t offset;          /* position in the client's output at or before the start of the reply */
+    const struct req
+        *holder;     /* request whose reply waits for the replies before it; NULL: it is in the output */
+    uint64_t offset; /* then: position in the client's output at or before the start of the reply */
 };
 
 /* The ID of a job as clients see it. */
@@ -53,8 +55,10 @@ enum { JOBS_WITH_COUNTERS = 1, JOBS_WITH_TOKENS = 2, JOBS_WITH_HEADERS = 4 };
 void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form);
 /* Begins the leases of claimed jobs for client c. jobs_deliver() does it, too. */
 void jobs_lease(struct client *c, const struct job *jobs, size_t count);
-/* Notes a delivery whose reply is appended next. */
-void delivery_note_unsent(struct client *c, struct delivery d);
+/* Notes a delivery that is appended to the reply of r next. r->client must be connected. */
+void delivery_note_unsent(const struct req *r, struct delivery d);
+/* The reply of r is appended to the output of c next. */
+void deliveries_placed(struct client *c, const struct req *r);
 /* Counts deliveries, and notes how long the jobs were ready. jobs_deliver() does it, too. */
 void jobs_note_delivered(const struct job *jobs, size_t count);
 

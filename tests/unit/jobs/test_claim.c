@@ -409,6 +409,7 @@ static void test_unsent_jobs_come_back(void **state) {
     fake_fly_all();
     ask_for(1, "q1", 2);
     fake_fly_all();
+    getters[1].client.unsent[0].holder = getters[1].client.unsent[1].holder = NULL;
     getters[1].client.unsent[0].offset = 0;
     getters[1].client.bytes_out = getters[1].client.unsent[1].offset = 1;
     gone(1);

@@ -44,6 +44,13 @@ static int stop(void **state) {
     return getters_teardown(state);
 }
 
+/* The oldest request of c replies the job. */
+static void note_unsent(struct client *c, const struct job *job) {
+    const struct req r = { .client = c, .out = &c->out };
+
+    undelivered_note_unsent(&r, job);
+}
+
 /* A client with a popped job of the group, or without a group. Its reply is not yet written. */
 static struct client *client_with_group(bool has_rest, const char *group) {
     static const int sizes[] = { 2, 8, 8, 8, 4, 4, 4 };
@@ -66,7 +73,7 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     if (group != NULL)
         fake_set_bytes(result, 0, ROW_GROUP, slice_str(group));
     job = take_read_removed(result, 0, queue_named("q1"));
-    undelivered_note_unsent(c, &job);
+    note_unsent(c, &job);
     return c;
 }
 
@@ -128,13 +135,48 @@ static void test_without_a_row(void **state) {
     settings_put(q, SETTING_ATTEMPTS, 3);
     settings_put(q, SETTING_BACKOFF, 10);
     settings_put_deadqueue(q, SLICE("dead"));
-    undelivered_note_unsent(&getters[1].client, &job);
+    note_unsent(&getters[1].client, &job);
     undelivered_return_unsent(&getters[1].client);
     assert_put_back(NULL);
     for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
         assert_true(is_text(col, NULL));
     land();
     settings_clear(q);
+}
+
+/* The reply waits for that of an earlier request, of which the client has got everything. */
+static void test_behind_another_reply(void **state) {
+    struct client *c = &getters[1].client;
+    struct queue *q = queue_named("q1");
+    struct job job = { .q = q, .key = { q->id, 0, 77 }, .retry = 300, .body = SLICE("body") };
+    struct req r = { .client = c, .out = &r.own };
+
+    (void)state;
+    undelivered_note_unsent(&r, &job);
+    c->bytes_out += 100;
+    deliveries_written(c);
+    assert_int_equal(c->unsent_count, 1);
+    undelivered_return_unsent(c);
+    assert_put_back(NULL);
+    land();
+}
+
+/* Then its turn comes, and it is written. */
+static void test_after_another_reply(void **state) {
+    struct client *c = &getters[1].client;
+    struct queue *q = queue_named("q1");
+    struct job job = { .q = q, .key = { q->id, 0, 77 }, .retry = 300, .body = SLICE("body") };
+    struct req r = { .client = c, .out = &r.own };
+
+    (void)state;
+    undelivered_note_unsent(&r, &job);
+    c->bytes_out += 100;
+    deliveries_placed(c, &r);
+    assert_true(c->unsent[0].offset == c->bytes_out);
+    deliveries_written(c);
+    assert_int_equal(c->unsent_count, 0);
+    assert_int_equal(c->share.kinds[MEMORY_UNSENT], 0);
+    assert_true(batch_idle());
 }
 
 static void test_another_job_has_its_key(void **state) {
@@ -300,6 +342,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_put_back_as_it_was, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_a_plain_one, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_without_a_row, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_behind_another_reply, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_after_another_reply, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_another_job_has_its_key, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_locked_for_good, getters_setup, stop),
