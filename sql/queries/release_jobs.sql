@@ -1,7 +1,7 @@
--- Puts back jobs that were leased for a client that has gone, as if they had never been delivered. A lease with
--- another end is of a later delivery, and stays.
+-- Puts back jobs that no client received, as if they had never been delivered. A lease with another end is of a later
+-- delivery, and stays. A cancelled job is not queued: its lease ends, and dead_letter_jobs deletes it.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node, $6 until (end of the lease)
--- returns: ordinal
+-- returns: ordinal, is_cancelled
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 update pgdisque.job as j
@@ -17,4 +17,4 @@ where j.queue_id = any (array[k.queue_id])
   and j.owner = $5::smallint
   and j.ready_at = k.until
   and j.ready_at > $4::timestamptz
-returning k.ordinal::integer
+returning k.ordinal::integer, coalesce(j.attempts = 0, false) as is_cancelled

@@ -7,6 +7,7 @@
 #include "jobs/flows.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
+#include "jobs/undelivered.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
@@ -16,8 +17,13 @@ static void cancel_begin(struct params *p) {
     params_set_int2(p, 4, (int16_t)node_self()->number);
 }
 
-/* The end of the lease ends the job. If another server gave the lease, this server watches it from now on. */
+/* The end of the lease ends the job. If another server gave the lease, this server watches it from now on. The lease of
+ * a job ahead ends now, because no worker has the job. */
 static void cancel_running(struct job_key key, int64_t until) {
+    if (lease_is_ahead(key, until)) {
+        undelivered_release(key, until, true);
+        return;
+    }
     if (!lease_known(key.id)) {
         job_withdrawn(key, until, false);
         if (until != TIME_NEVER)

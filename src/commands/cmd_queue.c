@@ -244,8 +244,8 @@ static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
 static bool queue_is_wanted(const struct queue *q, const void *how) {
     const struct queue_scan_options *o = how;
 
-    return q->shown && !q->hidden && (o->minlen < 0 || q->counters.len >= o->minlen) &&
-           (o->maxlen < 0 || q->counters.len <= o->maxlen) && o->importrate <= 0 &&
+    return q->shown && !q->hidden && (o->minlen < 0 || queue_len(q) >= o->minlen) &&
+           (o->maxlen < 0 || queue_len(q) <= o->maxlen) && o->importrate <= 0 &&
            req_may_queue(o->req, ACL_READ, q->name);
 }
 

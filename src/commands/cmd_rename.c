@@ -10,6 +10,7 @@
 #include "commands/dispatch.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
 #include "jobs/list_life.h"
@@ -153,6 +154,8 @@ static void rename_start(struct req *r, struct queue *from) {
     r->data = n;
     n->from->users++;
     n->to->users++;
+    claim_ahead_return(n->from);
+    claim_ahead_return(n->to);
     rename_go_on(n);
 }
 

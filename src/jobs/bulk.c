@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
 #include "jobs/take.h"
@@ -25,6 +26,7 @@ void list_pages_begin(struct list_pages *p) {
     task_init(&p->task, p->op);
     list_init(&p->walk.node);
     p->q->users++;
+    claim_ahead_return(p->q);
     batch_add(&p->task);
 }
 

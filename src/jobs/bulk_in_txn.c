@@ -7,6 +7,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/bulk.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/expire.h"
 
 static void bulk_in_txn_leave(struct key_in_txn *k) {
@@ -58,8 +59,10 @@ void key_in_txn(struct req *r, struct key_in_txn *k) {
                   KEY_IN_TXN_MOST);
         return;
     }
-    for (size_t i = 0; i < k->count; i++)
+    for (size_t i = 0; i < k->count; i++) {
         k->queues[i]->users++;
+        claim_ahead_return(k->queues[i]);
+    }
     open_all(k);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/node.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "config/memory_budget.h"
@@ -17,8 +18,11 @@
 /* The most bytes of the jobs ahead of one queue, and of all queues. */
 #define QUEUE_BYTES_MOST (1024 * 1024)
 #define BYTES_MOST (16 * 1024 * 1024)
-/* After a job ahead was put back, its queue rests for this time. */
+/* When jobs ahead were put back, their queue rests: first for REST_US, and twice as long after each rest in which fewer
+ * than GIVEN_LEAST times as many jobs were given. */
 #define REST_US US_PER_S
+#define REST_MOST_US (64 * US_PER_S)
+#define GIVEN_LEAST 8
 
 struct ahead_job {
     struct list node; /* in claim_ahead.jobs */
@@ -32,12 +36,14 @@ struct claim_ahead {
     struct queue *q;
     struct list in_all;
     struct list jobs;   /* struct ahead_job, the oldest first */
-    size_t count;       /* number of jobs */
+    size_t count;       /* their number */
     size_t coming;      /* rows of claims that have not ended */
     size_t taken;       /* jobs for single requests since the last transaction was planned */
     size_t demand;      /* the same for the transactions before: rises at once, falls slowly */
     bool used;          /* since the last look */
-    int64_t rest_until; /* clock_mono() */
+    int64_t rest_until; /* clock_mono(); until then no jobs are ahead */
+    int64_t rest_us;    /* the length of the last rest; 0: there was none */
+    size_t given;       /* jobs since the last rest */
     struct timer look;
 };
 
@@ -65,13 +71,29 @@ static struct ahead_job *ahead_first(const struct claim_ahead *a) {
 
 /* A command with the ID may have ended the lease. Then the server neither delivers the job nor puts it back. */
 static bool is_leased_still(const struct ahead_job *h) {
-    return lease_is_of_row(h->job.key, h->job.ready_at);
+    return lease_is_ahead(h->job.key, h->job.ready_at);
+}
+
+/* If the server stood still, the job may have expired, or its lease may be over or about to end. */
+static bool ahead_is_fresh(const struct ahead_job *h) {
+    return h->since_us + CLAIM_AHEAD_KEEP_US > clock_mono() && h->job.ready_at > clock_db() &&
+           h->job.expires_at > clock_db();
 }
 
 static void ahead_put_back(struct claim_ahead *a, struct ahead_job *h) {
     if (is_leased_still(h))
         undelivered_return(&h->job, false);
     ahead_free(a, h);
+}
+
+/* A statement that is changing the job decides about its lease. Such a job stays until the statement has ended. */
+static void ahead_put_back_all(struct claim_ahead *a) {
+    LIST_EACH_SAFE(node, &a->jobs) {
+        struct ahead_job *h = LIST_ENTRY(node, struct ahead_job, node);
+
+        if (!is_leased_still(h) || !lease_is_held(h->job.key.id))
+            ahead_put_back(a, h);
+    }
 }
 
 static struct slice ahead_copy(struct slice bytes) {
@@ -103,27 +125,58 @@ static void claim_ahead_free(struct claim_ahead *a) {
     free(a);
 }
 
-static void claim_ahead_rest(struct claim_ahead *a) {
+static void claim_ahead_rest(struct claim_ahead *a, int64_t us) {
     a->demand = 0;
-    a->rest_until = clock_mono() + REST_US;
+    a->given = 0;
+    a->rest_us = us;
+    a->rest_until = clock_mono() + us;
 }
 
-/* Puts back the jobs that no request took in time. A queue that has not been used since the last look is forgotten. */
+static bool claim_ahead_rests(const struct claim_ahead *a) {
+    return a->rest_until > clock_mono();
+}
+
+static int64_t next_rest_us(const struct claim_ahead *a, size_t returned) {
+    if (a->rest_us == 0 || a->given >= GIVEN_LEAST * returned)
+        return REST_US;
+    return 2 * a->rest_us < REST_MOST_US ? 2 * a->rest_us : REST_MOST_US;
+}
+
+/* Puts back the jobs ahead. Those that are being claimed are put back when they arrive. */
+static void claim_ahead_end(struct claim_ahead *a) {
+    size_t count = a->count;
+
+    ahead_put_back_all(a);
+    if (!claim_ahead_rests(a))
+        claim_ahead_rest(a, next_rest_us(a, count));
+}
+
+static int64_t next_look_us(const struct claim_ahead *a) {
+    const struct ahead_job *h = ahead_first(a);
+
+    if (h != NULL && h->since_us + CLAIM_AHEAD_KEEP_US > clock_mono())
+        return h->since_us + CLAIM_AHEAD_KEEP_US;
+    return clock_mono() + CLAIM_AHEAD_KEEP_US;
+}
+
+/* Its rest does not matter if no queue has jobs ahead. */
+static bool is_forgotten(const struct claim_ahead *a) {
+    return !a->used && a->count == 0 && a->coming == 0 && !(config.claim_ahead && claim_ahead_rests(a));
+}
+
+/* Puts back all jobs if no request took the first one in time. A queue that has not been used since the last look is forgotten. */
 static void on_look(struct timer *t) {
     struct claim_ahead *a = CONTAINER_OF(t, struct claim_ahead, look);
-    int64_t now = clock_mono();
-    struct ahead_job *h;
+    const struct ahead_job *h = ahead_first(a);
 
-    while ((h = ahead_first(a)) != NULL && h->since_us + CLAIM_AHEAD_KEEP_US <= now) {
-        ahead_put_back(a, h);
-        claim_ahead_rest(a);
-    }
-    if (!a->used && a->count == 0 && a->coming == 0 && a->rest_until <= now) {
+    if (h != NULL && !ahead_is_fresh(h))
+        claim_ahead_end(a);
+    if (is_forgotten(a)) {
         claim_ahead_free(a);
         return;
     }
     a->used = false;
-    timer_set(t, (h != NULL ? h->since_us : now) + CLAIM_AHEAD_KEEP_US, on_look);
+    timer_set(t, next_look_us(a), on_look);
 }
 
 static struct claim_ahead *claim_ahead_new(struct queue *q) {
@@ -139,7 +192,8 @@ static struct claim_ahead *claim_ahead_new(struct queue *q) {
 }
 
 static bool claim_ahead_is_allowed(const struct queue *q) {
-    return config.claim_ahead && !ahead.stopped && !q->limits.is_held_back && !queue_is_shut(q);
+    return config.claim_ahead && !ahead.stopped && !q->limits.is_held_back && !queue_is_shut(q) &&
+           !node_has_peers();
 }
 
 /* ---- planning ---- */
@@ -159,8 +213,8 @@ static size_t ahead_most(const struct queue *q) {
 }
 
 /* While this transaction and the next one run, the requests take the jobs of two transactions. A claim brings twice as
- * many, so that not each transaction needs a claim. The backlog must be twice as large again, so that requests of other
- * servers find jobs, too. */
+ * many, so that not each transaction needs a claim. The backlog must be twice as large again, so that requests that take
+ * no jobs ahead find jobs, too. */
 static size_t rows_ahead(const struct claim_ahead *a) {
     size_t most = ahead_most(a->q), low = 2 * a->demand, wanted = 4 * a->demand;
     size_t has = a->count + a->coming;
@@ -168,7 +222,7 @@ static size_t rows_ahead(const struct claim_ahead *a) {
 
     wanted = wanted < most ? wanted : most;
     if (a->demand < REQUESTS_LEAST || has >= low || has >= wanted || !claim_ahead_is_allowed(a->q) ||
-        a->rest_until > clock_mono() || ahead.bytes >= BYTES_MOST)
+        claim_ahead_rests(a) || ahead.bytes >= BYTES_MOST)
         return 0;
     return backlog < 2 * (int64_t)wanted ? 0 : wanted - has;
 }
@@ -193,44 +247,48 @@ void claim_ahead_ended(struct queue *q, size_t rows) {
 
 /* ---- taking ---- */
 
+/* A crash of the server would lose a job with RETRY 0, and would end the last attempt of another. */
+static bool may_be_ahead(const struct job *job) {
+    return job->retry != 0 && !job->last;
+}
+
 void claim_ahead_keep(const struct job *job) {
     struct claim_ahead *a = job->q->ahead;
 
-    if (job->retry == 0)
-        claim_ahead_rest(a);
-    if (job->retry == 0 || ahead.stopped) {
+    if (!may_be_ahead(job))
+        claim_ahead_rest(a, REST_MOST_US);
+    if (claim_ahead_rests(a) || ahead.stopped) {
         undelivered_return(job, false);
         return;
     }
-    lease_add(job->key, job->ready_at);
-    if (job->last)
-        lease_set_last(job->key.id);
+    lease_add_ahead(job->key, job->ready_at);
     ahead_add(a, job);
     queue_signal(job->q);
 }
 
-/* If the server stood still, the lease may be over. Then it ends like any other, and another server may have the job. */
-static bool may_be_given(const struct ahead_job *h) {
-    return is_leased_still(h) && h->job.ready_at > clock_db();
+/* The first job that may be given. Removes those before it whose time is over. A job that a statement is changing stays
+ * until the statement has ended. */
+static struct ahead_job *ahead_find(struct claim_ahead *a) {
+    LIST_EACH_SAFE(node, &a->jobs) {
+        struct ahead_job *h = LIST_ENTRY(node, struct ahead_job, node);
+
+        if (is_leased_still(h) && lease_is_held(h->job.key.id))
+            continue;
+        if (is_leased_still(h) && ahead_is_fresh(h))
+            return h;
+        ahead_put_back(a, h);
+    }
+    return NULL;
 }
 
-/* GETJOB of one job of one queue. */
-static bool takes_job_ahead(const struct get *g) {
-    return g->kind == NULL && g->wait_count == 1 && g->client != NULL && (g->count == 1 || g->has_waited);
-}
-
-bool claim_ahead_give(struct get *g) {
-    const struct queue *q = g->waits[0].from.q;
+static bool give_from(struct get *g, const struct queue *q) {
     struct claim_ahead *a = q == NULL ? NULL : q->ahead;
     struct ahead_job *h;
 
-    if (a == NULL || a->count == 0 || !takes_job_ahead(g) || !claim_ahead_is_allowed(q))
-        return false;
-    while ((h = ahead_first(a)) != NULL && !may_be_given(h))
-        ahead_free(a, h);
-    if (h == NULL)
+    if (a == NULL || a->count == 0 || !claim_ahead_is_allowed(q) || (h = ahead_find(a)) == NULL)
         return false;
     a->taken++;
+    a->given++;
     stats.jobs_claimed_ahead++;
     get_claim(g);
     get_deliver(g, &h->job, 1);
@@ -238,18 +296,58 @@ bool claim_ahead_give(struct get *g) {
     return true;
 }
 
+/* Is it a GETJOB? Its client may have gone. */
+static bool may_get_job(const struct get *g) {
+    return g->kind == NULL && g->client != NULL;
+}
+
+bool claim_ahead_give(struct get *g) {
+    return may_get_job(g) && g->wait_count == 1 && (g->count == 1 || g->has_waited) &&
+           give_from(g, g->waits[0].from.q);
+}
+
+bool claim_ahead_give_rest(struct get *g) {
+    if (list_empty(&ahead.all) || !may_get_job(g))
+        return false;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        struct queue *q = g->waits[i].from.q;
+
+        if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && give_from(g, q))
+            return true;
+    }
+    return false;
+}
+
 bool claim_ahead_give_new(struct get *g) {
     struct queue *q = g->waits[0].from.q;
 
-    return q != NULL && q->ahead != NULL && !queue_is_awaited(q) && claim_ahead_give(g);
+    if (list_empty(&ahead.all))
+        return false;
+    if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && claim_ahead_give(g))
+        return true;
+    return !get_has_budget(g) && claim_ahead_give_rest(g);
+}
+
+/* ---- returning ---- */
+
+void claim_ahead_return(struct queue *q) {
+    if (q->ahead != NULL && (q->ahead->count > 0 || q->ahead->coming > 0))
+        claim_ahead_end(q->ahead);
+}
+
+/* Lists give a job with a negative ID before all others of its rank. */
+void claim_ahead_note_ready(struct queue *q, struct job_key key) {
+    const struct ahead_job *last;
+
+    if (q->ahead == NULL || list_empty(&q->ahead->jobs))
+        return;
+    last = LIST_ENTRY(q->ahead->jobs.prev, const struct ahead_job, node);
+    if (key.rank < last->job.key.rank || key.id < 0)
+        claim_ahead_return(q);
 }
 
 void claim_ahead_stop(void) {
     ahead.stopped = true;
-    LIST_EACH_SAFE(node, &ahead.all) {
-        struct claim_ahead *a = LIST_ENTRY(node, struct claim_ahead, in_all);
-
-        while (ahead_first(a) != NULL)
-            ahead_put_back(a, ahead_first(a));
-    }
+    LIST_EACH_SAFE(node, &ahead.all)
+        ahead_put_back_all(LIST_ENTRY(node, struct claim_ahead, in_all));
 }

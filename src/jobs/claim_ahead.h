@@ -10,27 +10,36 @@
  * backlog, the claims also lease the jobs that the next GETJOBs will take. The server keeps these jobs in memory, and
  * replies to those GETJOBs without a transaction. Such a client then waits for one transaction a job, that of ACKJOB.
  *
- * For all other commands a job ahead is active: its row has a lease. If no GETJOB takes the job within
- * CLAIM_AHEAD_KEEP_US, it is put back as if it had never been delivered (undelivered.h). Its lease begins when a client
- * gets it. A job with RETRY 0 is never ahead, because a crash of the server would lose it.
+ * The row of a job ahead has a lease, so commands with its ID find an active job. The counters of the queue count it as
+ * queued (lease_add_ahead()). Its lease begins when a client gets it. If no GETJOB takes the job within
+ * CLAIM_AHEAD_KEEP_US, it is put back as if it had never been delivered (undelivered.h).
  *
- * After a crash of the server, its jobs ahead return to their queues when their leases end.
+ * These jobs are never ahead: jobs with RETRY 0 and jobs at their last attempt, which a crash of the server would lose;
+ * jobs of queues with limits; all jobs while the server has peers, which would not know of them. After a crash of the
+ * server, its jobs ahead return to their queues when their leases end.
  */
 #define CLAIM_AHEAD_KEEP_US (100 * US_PER_MS)
 
 /* A transaction claims jobs of q for this number of requests that take one job each. */
 void claim_ahead_note(struct queue *q, size_t requests);
-/* Called once for each transaction, after claim_ahead_note(). Calls plan() for the rows to claim ahead. plan() returns
- * the rows that fit in the transaction. Call claim_ahead_ended() when the claim of these rows ends. */
+/* Called when a transaction is planned, after claim_ahead_note(). Calls plan() for the rows to claim ahead. plan()
+ * returns the rows that fit in the transaction. Call claim_ahead_ended() when the claim of these rows ends. */
 void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows));
 /* A claim of this number of rows has ended. It may have brought fewer jobs. */
 void claim_ahead_ended(struct queue *q, size_t rows);
 /* Keeps a copy of a claimed job, or puts the job back. */
 void claim_ahead_keep(const struct job *job);
-/* Ends g with a job ahead of its queue. False if there is none, or g takes no such job. */
+/* Ends g with a job ahead of its queue. False if there is none, or g is not a GETJOB of one job of one queue. */
 bool claim_ahead_give(struct get *g);
-/* The same for a request that arrives: it does not pass a waiting request. */
+/* Ends g, whose queues have no other ready jobs, with one job ahead of a queue that it names. False if there is none, or
+ * g is not a GETJOB. Queues for which another request waits are left out. */
+bool claim_ahead_give_rest(struct get *g);
+/* The same two for a request that arrives, before get_begin(). */
 bool claim_ahead_give_new(struct get *g);
+/* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. */
+void claim_ahead_return(struct queue *q);
+/* A job of q became ready. If it comes before a job ahead, the jobs ahead are put back. */
+void claim_ahead_note_ready(struct queue *q, struct job_key key);
 /* Puts back all jobs ahead, and claims no more. Called when the server stops. */
 void claim_ahead_stop(void);
 

@@ -2,6 +2,7 @@
 #include "jobs/job.h"
 
 #include "base/stats.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/expire.h"
 #include "jobs/flows.h"
 #include "jobs/groups.h"
@@ -69,6 +70,7 @@ static void job_make_ready(struct queue *q, const struct job_row *job, const str
         queue_count_in(q, 1);
     if (job->leased)
         return;
+    claim_ahead_note_ready(q, job->key);
     if (effects->is_redelivery || job->key.id < 0)
         queue_job_returned(q, job->key);
     else

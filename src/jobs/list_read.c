@@ -8,6 +8,8 @@
 #include "batch/commit_marker.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
+#include "jobs/claim_ahead.h"
+#include "net/command_spec.h"
 #include "queue/list_orientation.h"
 
 enum list_end list_read_consume_end(const struct queue *q) {
@@ -64,6 +66,8 @@ bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, str
     l->at_back = at_back;
     l->from = END_LEFT;
     r->data = l;
+    if (q != NULL && (r->cmd->flags & CMD_WRITE))
+        claim_ahead_return(q);
     return key_may_exist(r, q);
 }
 

@@ -114,14 +114,25 @@ static void add_slot(struct take *t, struct slot s) {
     t->slots[t->slot_count++] = s;
 }
 
+/* The claims for g found no job, because all jobs of its queues are ahead. */
+static bool is_in_vain(const struct get *g, size_t jobs) {
+    return jobs == 0 && g->refusal == NULL && !g->unblocked;
+}
+
 /* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
 static void slot_end(struct slot s) {
+    size_t jobs = 0;
+
     if (--s.get->pending > 0)
         return;
-    for (size_t i = 0; i < s.get->places; i++)
-        if (s.get->jobs[i].q != NULL)
+    for (size_t i = 0; i < s.get->places; i++) {
+        if (s.get->jobs[i].q != NULL) {
             s.get->jobs[i].q->claims.kept--;
-    get_finish(s.get);
+            jobs++;
+        }
+    }
+    if (!is_in_vain(s.get, jobs) || !claim_ahead_give_rest(s.get))
+        get_finish(s.get);
 }
 
 static void end_slots(const struct take *t) {
@@ -295,7 +306,7 @@ static void plan_fresh(struct get *g) {
         plan_by_order(g, wanted);
     if (g->places > 0)
         get_claim(g);
-    else
+    else if (!claim_ahead_give_rest(g))
         get_wait(g);
 }
 

@@ -9,6 +9,7 @@
 #include "batch/batch.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
+#include "jobs/dead_letter.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
 #include "jobs/take.h"
@@ -271,10 +272,11 @@ static void release_encode(struct params *p, struct task *t) {
 static void undelivered_release_row(struct task *t, const PGresult *rows, int row) {
     struct job_key key = CONTAINER_OF(t, struct release, task)->key;
 
-    (void)rows;
-    (void)row;
     lease_remove(key.id);
-    job_entered(&(struct job_row){ .key = key }, JOB_RELEASED);
+    if (row_bool(rows, row, COL_RELEASE_JOBS_IS_CANCELLED))
+        dead_letter_job(key, NULL, NULL);
+    else
+        job_entered(&(struct job_row){ .key = key }, JOB_RELEASED);
 }
 
 static void undelivered_release_end(struct task *t, const PGresult *rows) {

@@ -19,6 +19,7 @@ struct lease {
     unsigned holds;
     uint16_t owner; /* number of another server, or 0 */
     bool last;
+    bool ahead;            /* lease_add_ahead() */
     bool counted;          /* in the leases of its queue */
     uint64_t told;         /* number of the last review in which it was added */
     struct worker *worker; /* worker whose name is not written yet, or NULL */
@@ -53,6 +54,12 @@ static void lease_append(struct lease *l) {
         unwritten = l;
 }
 
+static void lease_set_ahead(struct lease *l, bool ahead) {
+    if (l->ahead != ahead)
+        queue_count_ahead(l->key.queue_id, ahead ? 1 : -1);
+    l->ahead = ahead;
+}
+
 static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until_us, uint16_t owner) {
     struct lease *l = lease_find(key.id);
     int64_t own = owner == 0;
@@ -70,8 +77,10 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
         (void)queue_count_leases(key.queue_id, 0, own ? 1 : -1);
     }
     /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
-    if (l->row_until_us != row_until_us)
+    if (l->row_until_us != row_until_us) {
         forget_worker(l);
+        lease_set_ahead(l, false);
+    }
     l->until_us = until_us;
     l->row_until_us = row_until_us;
     l->owner = owner;
@@ -84,6 +93,13 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
 
 void lease_add(struct job_key key, int64_t until_us) {
     (void)add(key, until_us, until_us, 0);
+}
+
+void lease_add_ahead(struct job_key key, int64_t until_us) {
+    struct lease *l = add(key, until_us, until_us, 0);
+
+    if (l != NULL)
+        lease_set_ahead(l, true);
 }
 
 void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us) {
@@ -108,6 +124,7 @@ void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, stru
         return;
     if (l->second != seconds)
         move_to_end(l);
+    lease_set_ahead(l, false);
     forget_worker(l);
     l->worker = worker_ref(to);
 }
@@ -123,6 +140,7 @@ static void lease_drop(struct lease *l) {
     if (unwritten == l)
         unwritten = l->hh.next;
     forget_worker(l);
+    lease_set_ahead(l, false);
     heap_remove(&ends, &l->end);
     HASH_DEL(leases, l);
     if (l->counted)
@@ -225,10 +243,10 @@ bool lease_known(int64_t id) {
     return lease_find(id) != NULL;
 }
 
-bool lease_is_of_row(struct job_key key, int64_t row_until_us) {
+bool lease_is_ahead(struct job_key key, int64_t row_until_us) {
     const struct lease *l = lease_find(key.id);
 
-    return l != NULL && l->key.queue_id == key.queue_id && l->key.rank == key.rank &&
+    return l != NULL && l->ahead && l->key.queue_id == key.queue_id && l->key.rank == key.rank &&
            l->row_until_us == row_until_us;
 }
 
@@ -292,6 +310,12 @@ void lease_unhold(int64_t id) {
 
     if (l != NULL && l->holds > 0 && --l->holds == 0)
         heap_set(&ends, &l->end, l->until_us);
+}
+
+bool lease_is_held(int64_t id) {
+    const struct lease *l = lease_find(id);
+
+    return l != NULL && l->holds > 0;
 }
 
 bool lease_take_ended(int64_t now_us, struct lease_end *end) {

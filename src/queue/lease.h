@@ -24,6 +24,9 @@ struct lease_end {
 
 /* Adds a lease, and replaces an older one of the job. until_us: clock_db(), and the end in the row. */
 void lease_add(struct job_key key, int64_t until_us);
+/* The same, for a job that this server keeps for the next request (claim_ahead.h). Until the lease is given, removed, or
+ * has another end in the row, the job counts as queued. */
+void lease_add_ahead(struct job_key key, int64_t until_us);
 /* The same, if the row has another end: the lease begins when the client gets the job. */
 void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us);
 /* The same, for a job that was given to that worker. */
@@ -41,8 +44,8 @@ bool lease_remove(int64_t id);
  * lease of this kind expected, else 0. */
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us);
 bool lease_known(int64_t id);
-/* Is there a lease of the job with this end in the row? */
-bool lease_is_of_row(struct job_key key, int64_t row_until_us);
+/* Is this lease of lease_add_ahead() still there, and was it not given? */
+bool lease_is_ahead(struct job_key key, int64_t row_until_us);
 /* Is there a lease whose end in the row is later than at_us? A lease that is held may have ended. */
 bool lease_runs_at(int64_t id, int64_t at_us);
 /* Called when a claim returned a job whose lease is still here: a peer requeued the job, and its
@@ -67,6 +70,7 @@ size_t lease_write_names(size_t most, lease_see *see, void *arg);
 void lease_each_unwritten(const char *name, lease_see *see, void *arg);
 void lease_hold(int64_t id);
 void lease_unhold(int64_t id);
+bool lease_is_held(int64_t id);
 /* Removes a lease that ends at or before now_us. False if there is none. */
 bool lease_take_ended(int64_t now_us, struct lease_end *end);
 /* Notes that the job of an ended lease was counted as queued. */

@@ -195,15 +195,22 @@ void queue_set_id(struct queue *q, int32_t id) {
     PARTS_ADD(by_id, queues.by_id, &q->id, sizeof q->id, q);
 }
 
-static void set_len(struct queue *q, int64_t len) {
+static void set_queued(struct queue *q, int64_t len, int64_t ahead) {
+    int64_t before = q->counters.len + q->counters.ahead, after = len + ahead;
+
     if (!q->hidden) {
-        queues.keys -= q->counters.len > 0;
-        queues.keys += len > 0;
+        queues.keys -= before > 0;
+        queues.keys += after > 0;
     }
-    if (q->counters.len <= 0 && len > 0)
+    if (before <= 0 && after > 0)
         q->counters.oldest_due_us = clock_db();
-    queues.len += len - q->counters.len;
+    queues.len += after - before;
     q->counters.len = len;
+    q->counters.ahead = ahead;
+}
+
+static void set_len(struct queue *q, int64_t len) {
+    set_queued(q, len, q->counters.ahead);
 }
 
 static void set_shown(struct queue *q, bool shown) {
@@ -527,6 +534,13 @@ bool queue_count_leases(int32_t id, int64_t change, int64_t own_change) {
     return true;
 }
 
+void queue_count_ahead(int32_t id, int64_t change) {
+    struct queue *q = queue_find_id(id);
+
+    if (q != NULL)
+        set_queued(q, q->counters.len, q->counters.ahead + change);
+}
+
 static void queue_changed(struct queue *q) {
     q->counters.changes++;
     q->counters.changed_us = clock_mono();
@@ -664,7 +678,7 @@ void queue_set_oldest(struct queue *q, int64_t due_us) {
 int64_t queue_oldest_us(const struct queue *q) {
     int64_t age_us = clock_db() - q->counters.oldest_due_us;
 
-    return q->counters.len > 0 && age_us > 0 ? age_us : 0;
+    return queue_len(q) > 0 && age_us > 0 ? age_us : 0;
 }
 
 struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {

@@ -55,6 +55,7 @@ enum list_end { END_NONE, END_LEFT, END_RIGHT };
  * Written by queue.c. */
 struct queue_counters {
     int64_t len;          /* queued jobs, which could be delivered now (QLEN) */
+    int64_t ahead;        /* jobs ahead (claim_ahead.h): they count as queued beside len */
     int64_t total;        /* jobs in any state, without dead letters */
     int64_t dead;         /* dead letters */
     int64_t delayed;      /* jobs that are queued after their delay */
@@ -248,10 +249,12 @@ size_t queue_keys(void);
 /* How many jobs a claim may get: redelivery keys, and an estimate of the jobs after the scan position. 0 if
  * the queue is paused out or full. */
 int64_t queue_budget(const struct queue *q);
-/* The length that clients see. len can be negative for a moment, because changes of several servers arrive
- * in any order. */
+/* The length that clients see: the jobs ahead count as queued. len can be negative for a moment, because changes of
+ * several servers arrive in any order. */
 static inline int64_t queue_len(const struct queue *q) {
-    return q->counters.len > 0 ? q->counters.len : 0;
+    int64_t len = q->counters.len + q->counters.ahead;
+
+    return len > 0 ? len : 0;
 }
 /* The same for the other states. */
 static inline int64_t queue_delayed(const struct queue *q) {
@@ -263,17 +266,19 @@ static inline int64_t queue_waiting(const struct queue *q) {
 /* Jobs that clients of all servers have: delivered, and neither queued again nor ended. */
 static inline int64_t queue_active(const struct queue *q) {
     const struct queue_counters *c = &q->counters;
-    int64_t rest = c->total - c->len - c->delayed - c->waiting;
+    int64_t rest = c->total - c->len - c->ahead - c->delayed - c->waiting;
 
     return rest > 0 ? rest : 0;
 }
 /* The part of them that this server has delivered and whose leases run. */
 static inline int64_t queue_leased(const struct queue *q) {
-    return q->leases;
+    return q->leases - q->counters.ahead;
 }
 /* A lease of the queue's jobs began (1) or ended (-1). own_change: the same for a lease that this server gave. False if
  * this server does not know the queue. */
 bool queue_count_leases(int32_t id, int64_t change, int64_t own_change);
+/* A job ahead of the queue began (1) or ended (-1). */
+void queue_count_ahead(int32_t id, int64_t change);
 /* Counts changes of this server. */
 void queue_count_len(struct queue *q, int64_t change);
 void queue_count_total(struct queue *q, int64_t change);

@@ -93,15 +93,50 @@ static void acknowledge_round(void) {
     }
 }
 
+/* The number of jobs of the queue in the database, with the condition of SQL. */
+static long long jobs_of(const char *queue, const char *condition) {
+    return postgres_number(server.database,
+                           text_of("select count(*) from pgdisque.job as j join pgdisque.queue as q "
+                                   "on q.id = j.queue_id where q.name = '%s' and %s",
+                                   queue, condition));
+}
+
 /* Takes and acknowledges jobs until the database has none. The jobs ahead come back later, and are taken, too. */
 static bool drain_round(const char *queue) {
     (void)take_round(queue);
     acknowledge_round();
-    return postgres_number(server.database, "select count(*) from pgdisque.job") == 0;
+    return jobs_of(queue, "true") == 0;
 }
 
-static long long leased_jobs(void) {
-    return postgres_number(server.database, "select count(*) from pgdisque.job where ready_at > now()");
+static long long leased_jobs(const char *queue) {
+    return jobs_of(queue, "j.ready_at > now()");
+}
+
+/* Afterwards the server has jobs ahead, and no claim is under way. */
+static void take_three_rounds(redisContext *c, const char *queue) {
+    fill(c, queue, LONG_RETRY);
+    consumers_open();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(take_round(queue), CONSUMERS);
+        acknowledge_round();
+    }
+    (void)add_job(c, "other", "-", "");
+}
+
+/* Sends the command for each of the first jobs that were not delivered, without reading the replies. Returns their
+ * number. */
+static int later_for_waiting(redisContext *c, const char *command, int most) {
+    int count = 0;
+
+    for (int i = 0; i < JOBS && count < most; i++)
+        if (ahead.deliveries[i] == 0)
+            count++, later(c, "%s %s", command, ahead.ids[i]);
+    return count;
+}
+
+static void expect_ones(redisContext *c, int count) {
+    for (int i = 0; i < count; i++)
+        expect_next(c, ":1");
 }
 
 /* ---- tests ---- */
@@ -118,6 +153,21 @@ static void test_each_job_once(void **state) {
         assert_int_equal(ahead.deliveries[i], 1);
     assert_true(info_number(c, "jobs_claimed_ahead") > before);
     expect(c, ":0", "QLEN once");
+    redisFree(c);
+}
+
+/* A job ahead counts as queued. */
+static void test_length(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    fill(c, "length", LONG_RETRY);
+    consumers_open();
+    for (int i = 1; i <= 8; i++) {
+        assert_int_equal(take_round("length"), CONSUMERS);
+        expect(c, text_of(":%d", JOBS - i * CONSUMERS), "QLEN length");
+        acknowledge_round();
+    }
     redisFree(c);
 }
 
@@ -145,7 +195,7 @@ static void test_at_most_once(void **state) {
     consumers_open();
     assert_int_equal(take_round("most"), CONSUMERS);
     acknowledge_round();
-    EVENTUALLY(leased_jobs() == 0);
+    EVENTUALLY(leased_jobs("most") == 0);
     EVENTUALLY(drain_round("most"));
     for (int i = 0; i < JOBS; i++)
         assert_int_equal(ahead.deliveries[i], 1);
@@ -156,23 +206,66 @@ static void test_at_most_once(void **state) {
 /* The jobs that are ahead at the time of the deletion are not delivered afterwards. */
 static void test_deleted_jobs(void **state) {
     redisContext *c = client_open();
-    int left = 0;
 
     (void)state;
-    fill(c, "deleted", LONG_RETRY);
-    consumers_open();
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(take_round("deleted"), CONSUMERS);
-        acknowledge_round();
-    }
-    for (int i = 0; i < JOBS; i++)
-        if (ahead.deliveries[i] == 0)
-            left++, later(c, "DELJOB %s", ahead.ids[i]);
-    assert_int_equal(left, JOBS - 3 * CONSUMERS);
-    for (int i = 0; i < left; i++)
-        expect_next(c, ":1");
+    take_three_rounds(c, "deleted");
+    expect_ones(c, later_for_waiting(c, "DELJOB", JOBS));
+    expect(c, ":0", "QLEN deleted");
     assert_int_equal(take_round("deleted"), 0);
-    assert_int_equal(postgres_number(server.database, "select count(*) from pgdisque.job"), 0);
+    assert_int_equal(jobs_of("deleted", "true"), 0);
+    redisFree(c);
+}
+
+/* No worker has a job ahead, so CANCEL ends it. */
+static void test_cancelled_jobs(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    take_three_rounds(c, "cancelled");
+    expect_ones(c, later_for_waiting(c, "CANCEL", JOBS));
+    assert_int_equal(take_round("cancelled"), 0);
+    EVENTUALLY(jobs_of("cancelled", "true") == 0);
+    expect(c, ":0", "QLEN cancelled");
+    redisFree(c);
+}
+
+/* A client that acknowledges jobs and asks for another one in the same write does not get one of them. */
+static void test_acknowledged_jobs(void **state) {
+    redisContext *c = client_open();
+    int count;
+
+    (void)state;
+    take_three_rounds(c, "acknowledged");
+    count = later_for_waiting(c, "ACKJOB", 400);
+    later(c, "GETJOB NOHANG FROM acknowledged");
+    expect_ones(c, count);
+    expect_next(c, text_of("[[\"acknowledged\" \"%s\" \"%d\"]]", ahead.ids[3 * CONSUMERS + count],
+                           3 * CONSUMERS + count));
+    redisFree(c);
+}
+
+/* DEL removes the jobs ahead, because they are queued. */
+static void test_deleted_queue(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    take_three_rounds(c, "emptied");
+    expect(c, ":1", "DEL emptied");
+    expect(c, ":0", "QLEN emptied");
+    assert_int_equal(take_round("emptied"), 0);
+    assert_int_equal(jobs_of("emptied", "true"), 0);
+    redisFree(c);
+}
+
+/* A job of a higher priority passes the jobs ahead. */
+static void test_priority(void **state) {
+    redisContext *c = client_open();
+    const char *id;
+
+    (void)state;
+    take_three_rounds(c, "priority");
+    id = add_job(c, "priority", "first", "PRIORITY 9");
+    expect(c, text_of("[[\"priority\" \"%s\" \"first\"]]", id), "GETJOB NOHANG FROM priority");
     redisFree(c);
 }
 
@@ -181,15 +274,10 @@ static void test_paused(void **state) {
     redisContext *c = client_open();
 
     (void)state;
-    fill(c, "paused", LONG_RETRY);
-    consumers_open();
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(take_round("paused"), CONSUMERS);
-        acknowledge_round();
-    }
+    take_three_rounds(c, "paused");
     expect(c, "+out", "PAUSE paused out");
     assert_int_equal(take_round("paused"), 0);
-    EVENTUALLY(leased_jobs() == 0);
+    EVENTUALLY(leased_jobs("paused") == 0);
     expect(c, "+none", "PAUSE paused none");
     EVENTUALLY(drain_round("paused"));
     for (int i = 0; i < JOBS; i++)
@@ -209,7 +297,7 @@ static void test_stopped(void **state) {
     assert_int_equal(take_round("stopped"), CONSUMERS);
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(leased_jobs(), CONSUMERS);
+    assert_int_equal(leased_jobs("stopped"), CONSUMERS);
     server_resume(&server);
     for (int i = 0; i < CONSUMERS; i++) {
         wire_close(&ahead.consumers[i]);
@@ -248,8 +336,12 @@ static void test_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_job_once), TEST(test_switched_off), TEST(test_at_most_once), TEST(test_deleted_jobs),
-        TEST(test_paused),        TEST(test_stopped),      TEST(test_killed),
+        TEST(test_each_job_once),     TEST(test_length),
+        TEST(test_switched_off),      TEST(test_at_most_once),
+        TEST(test_deleted_jobs),      TEST(test_cancelled_jobs),
+        TEST(test_acknowledged_jobs), TEST(test_deleted_queue),
+        TEST(test_priority),          TEST(test_paused),
+        TEST(test_stopped),           TEST(test_killed),
     };
 
     return RUN_SUITE("claim ahead", tests);

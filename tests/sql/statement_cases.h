@@ -296,11 +296,17 @@ static const struct stmt_case cases[] = {
               "1/0/6 ready=12:00:40 deliveries=1 additional_deliveries=1 owner=9",
       .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW, "9",
                   "{@12:00:30,@12:00:30,@11:59:00,infinity,@12:00:30,@12:00:30}" },
-      .rows = "1; 4",
+      .rows = "1 f; 4 f",
       .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; 1/0/2 ready=12:00:30 deliveries=1 "
               "owner=3; "
               "1/0/3 deliveries=1 owner=9; 1/0/4 ready=12:00:00 retry=0; 1/0/5; "
               "1/0/6 ready=12:00:40 deliveries=1 additional_deliveries=1 owner=9" },
+    { SQL_RELEASE_JOBS, "a cancelled job: its lease ends",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 attempts=0 owner=9; 1/0/2 ready=12:00:30 deliveries=1 "
+              "attempts=3 "
+              "owner=9",
+      .params = { "{1,1}", "{0,0}", "{1,2}", NOW, "9", "{@12:00:30,@12:00:30}" }, .rows = "1 t; 2 f",
+      .left = "1/0/1 ready=12:00:00 attempts=0; 1/0/2 ready=12:00:00 attempts=3" },
     { SQL_POSTPONE_JOBS, "only leases that have ended", .jobs = ALL_STATES "; 1/0/9 retry=0 owner=3",
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW },
       .rows = "3 12:01:00",

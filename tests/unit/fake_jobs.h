@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"
+#include "jobs/job.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/lease.h"
@@ -20,11 +21,15 @@ struct fake_job {
     struct job_key key;
     bool leased; /* otherwise ready */
     bool gone;
+    bool cancelled;
 };
 
 static struct fake_job fake_jobs[FAKE_JOBS];
 static int fake_job_count;
 static int64_t fake_lease_end;
+/* Of the next claimed jobs. */
+static int32_t fake_retry;
+static bool fake_last_attempt;
 
 static inline struct fake_job *fake_job_at(int32_t queue_id, int16_t rank, int64_t id) {
     for (int i = 0; i < fake_job_count; i++) {
@@ -55,10 +60,8 @@ static inline void insert_encode(struct params *p, struct task *t) {
 static inline void insert_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = CONTAINER_OF(tasks[row_int4(rows, i, 0)], struct insert, task)->key;
-        struct queue *q = queue_find_id(key.queue_id);
 
-        queue_count_in(q, 1);
-        queue_job_ready(q, key);
+        job_entered(&(struct job_row){ .key = key }, JOB_ADDED);
     }
     for (size_t i = 0; i < count; i++)
         free(CONTAINER_OF(tasks[i], struct insert, task));
@@ -118,9 +121,11 @@ static inline void fake_return_job(PGresult *res, int row, int col, const struct
     fake_set_int(res, row, col + 2, 8, far);
     fake_set_int(res, row, col + 3, 8, far + FAKE_LEASE_US);
     for (int i = 4; i < 7; i++)
-        fake_set_int(res, row, col + i, 4, i == 4 ? 3600 : 0);
+        fake_set_int(res, row, col + i, 4, i == 4 ? fake_retry : 0);
     snprintf(body, sizeof body, "%d", (int)(j - fake_jobs));
     fake_set_bytes(res, row, col + 7, slice_str(body));
+    if (fake_last_attempt)
+        fake_set_int(res, row, col + COL_CLAIM_WALK_DELAY_MARK, 4, -1);
 }
 
 static inline struct fake_job *fake_next_ready(int32_t queue_id, struct job_key behind) {
@@ -175,17 +180,39 @@ static inline PGresult *fake_claim_keys(const struct fake_statement *st) {
     return res;
 }
 
-static inline PGresult *fake_release(const struct fake_statement *st) {
-    PGresult *res = fake_rows(1);
+/* The row of a job that was cancelled. */
+static inline PGresult *fake_dead_letter(const struct fake_statement *st) {
+    PGresult *res = fake_rows(COL_DEAD_LETTER_JOBS_TRACEPARENT + 1);
 
     for (size_t i = 0; i < st->rows; i++) {
         struct fake_job *j = fake_job_at((int32_t)fake_element(st, 0, i), (int16_t)fake_element(st, 1, i),
                                          fake_element(st, 2, i));
+        int row = PQntuples(res);
+
+        assert_true(j != NULL && j->cancelled && !j->leased);
+        j->gone = true;
+        fake_set_int(res, row, COL_DEAD_LETTER_JOBS_ORDINAL, 4, (int64_t)i + 1);
+        fake_set_int(res, row, COL_DEAD_LETTER_JOBS_ENDED_AT, 8, 0);
+        fake_set_int(res, row, COL_DEAD_LETTER_JOBS_RETRY, 4, fake_retry);
+        fake_set_bytes(res, row, COL_DEAD_LETTER_JOBS_IS_CANCELLED, SLICE("\1"));
+    }
+    return res;
+}
+
+static inline PGresult *fake_release(const struct fake_statement *st) {
+    PGresult *res = fake_rows(COL_RELEASE_JOBS_IS_CANCELLED + 1);
+
+    for (size_t i = 0; i < st->rows; i++) {
+        struct fake_job *j = fake_job_at((int32_t)fake_element(st, 0, i), (int16_t)fake_element(st, 1, i),
+                                         fake_element(st, 2, i));
+        int row = PQntuples(res);
 
         if (j == NULL || !j->leased)
             continue;
         j->leased = false;
-        fake_set_int(res, PQntuples(res), 0, 4, (int64_t)i + 1);
+        fake_set_int(res, row, COL_RELEASE_JOBS_ORDINAL, 4, (int64_t)i + 1);
+        fake_set_bytes(res, row, COL_RELEASE_JOBS_IS_CANCELLED,
+                       (struct slice){ j->cancelled ? "\1" : "", 1 });
     }
     return res;
 }
@@ -195,10 +222,11 @@ static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **row
     for (size_t i = 0; i < conn->txns[fake_place(conn, n)].sent; i++) {
         const struct fake_statement *st = fake_sent_by(conn, n, i);
 
-        rows[i] = st->stmt == SQL_ADD_JOBS     ? fake_insert(st)
-                  : st->stmt == SQL_CLAIM_WALK ? fake_walk(st)
-                  : st->stmt == SQL_CLAIM_KEYS ? fake_claim_keys(st)
-                                               : fake_release(st);
+        rows[i] = st->stmt == SQL_ADD_JOBS           ? fake_insert(st)
+                  : st->stmt == SQL_CLAIM_WALK       ? fake_walk(st)
+                  : st->stmt == SQL_CLAIM_KEYS       ? fake_claim_keys(st)
+                  : st->stmt == SQL_DEAD_LETTER_JOBS ? fake_dead_letter(st)
+                                                     : fake_release(st);
     }
 }
 
@@ -234,7 +262,8 @@ static inline void fake_end_lease(struct fake_job *j) {
 /* ---- life ---- */
 
 static inline int fake_jobs_group_start(void **state) {
-    static struct op *const ops[] = { &op_insert, &op_release_jobs, &op_claim_keys, &op_claim_walk, NULL };
+    static struct op *const ops[] = { &op_insert,     &op_release_jobs,     &op_claim_keys,
+                                      &op_claim_walk, &op_dead_letter_jobs, NULL };
 
     (void)state;
     return fake_batch_start(ops, take_plan);
@@ -246,6 +275,8 @@ static inline int fake_jobs_start(void **state) {
     getters_start();
     fake_job_count = 0;
     fake_lease_end = clock_db() + FAKE_LEASE_US;
+    fake_retry = 3600;
+    fake_last_attempt = false;
     node_self()->number = 1;
     return 0;
 }

@@ -76,6 +76,7 @@ static void forget(void) {
 
 static int forget_and_stop(void **state) {
     waiters_end_all(NULL);
+    config.claim_ahead = false;
     forget();
     return fake_jobs_stop(state);
 }
@@ -92,8 +93,30 @@ static void test_a_job_ahead_needs_no_transaction(void **state) {
     assert_replies("1:q1=10 2:q1=11");
     assert_int_equal(fake_count(fake_write_conn()), 0);
     assert_int_equal(stats.jobs_claimed_ahead, given + 2);
-    assert_int_equal(queue_named("q1")->counters.len, JOBS - REQUESTS - AHEAD);
     assert_int_equal(queue_named("q1")->counters.jobs_out, REQUESTS + 2);
+}
+
+/* A job ahead is queued for all that clients see. */
+static void test_the_length(void **state) {
+    const struct queue *q = queue_named("q1");
+
+    (void)state;
+    claim_jobs_ahead();
+    assert_int_equal(q->counters.len, JOBS - REQUESTS - AHEAD);
+    assert_int_equal(queue_len(q), JOBS - REQUESTS);
+    assert_int_equal(queue_jobs_queued(), JOBS - REQUESTS);
+    assert_int_equal(queue_leased(q), REQUESTS);
+    ask(1, "q1");
+    assert_replies("1:q1=10");
+    assert_int_equal(queue_len(q), JOBS - REQUESTS - 1);
+    lease_remove(fake_jobs[11].key.id);
+    assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
+    while (leased_rows() > REQUESTS + 2) {
+        turn();
+        assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
+        fake_fly_all();
+    }
+    assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
 }
 
 /* The next transaction replaces the jobs that are taken. */
@@ -134,6 +157,31 @@ static void test_only_single_requests_of_one_queue(void **state) {
     assert_replies("");
     fake_fly();
     assert_replies("1:q1=50 2:q1=51,q1=52");
+}
+
+/* They get the last jobs of a queue, too. */
+static void test_the_last_jobs(void **state) {
+    (void)state;
+    insert_jobs(REQUESTS + 2 * AHEAD);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    fake_fly_all();
+    getter_replies();
+    ask_for(11, "q1", AHEAD);
+    fake_fly_all();
+    getter_replies();
+    assert_int_equal(queue_named("q1")->counters.len, 0);
+    for (int i = 0; i < AHEAD; i++) {
+        struct get *g = new_get(12, i % 2 == 0 ? "q1" : "q2 q1");
+
+        g->nohang = true;
+        g->count = 3;
+        if (!claim_ahead_give_new(g))
+            get_begin(g);
+        fake_fly_all();
+        assert_non_null(strstr(getter_replies(), "12:q1="));
+    }
+    assert_int_equal(queue_len(queue_named("q1")), 0);
 }
 
 /* ---- limits ---- */
@@ -232,6 +280,54 @@ static void test_a_job_whose_lease_has_ended(void **state) {
     assert_false(fake_jobs[14].leased);
 }
 
+/* A command about the ID is under way. */
+static void test_a_job_that_is_changing(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    lease_hold(fake_jobs[10].key.id);
+    ask(1, "q1");
+    assert_replies("1:q1=11");
+    claim_ahead_return(queue_named("q1"));
+    fake_fly_all();
+    assert_true(fake_jobs[10].leased);
+    assert_false(fake_jobs[12].leased);
+    lease_unhold(fake_jobs[10].key.id);
+    forget();
+    assert_false(fake_jobs[10].leased);
+}
+
+/* The server stood still for longer than it keeps jobs ahead. */
+static void test_a_job_that_is_too_old(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    usleep(CLAIM_AHEAD_KEEP_US + 1000);
+    clock_turn();
+    ask(1, "q1");
+    assert_replies("");
+    fake_fly_all();
+    assert_replies("1:q1=50");
+    assert_false(fake_jobs[10].leased);
+}
+
+/* CANCEL ends the lease of a job ahead, because no worker has the job. */
+static void test_a_cancelled_job(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t total;
+
+    (void)state;
+    claim_jobs_ahead();
+    total = q->counters.total;
+    fake_jobs[10].cancelled = true;
+    assert_true(lease_is_ahead(fake_jobs[10].key, fake_lease_end));
+    undelivered_release(fake_jobs[10].key, fake_lease_end, true);
+    ask(1, "q1");
+    assert_replies("1:q1=11");
+    fake_fly_all();
+    assert_true(fake_jobs[10].gone);
+    assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
+    assert_int_equal(q->counters.total, total - 1);
+}
+
 /* The server stood still for longer than the lease. */
 static void test_a_job_whose_lease_is_over(void **state) {
     (void)state;
@@ -246,6 +342,84 @@ static void test_a_job_whose_lease_is_over(void **state) {
     fake_fly_all();
     assert_replies("1:q1=50");
     lease_clear();
+}
+
+/* A command about all queued jobs of the queue. */
+static void test_returned(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    claim_ahead_return(queue_named("q1"));
+    fake_fly_all();
+    assert_int_equal(leased_rows(), REQUESTS);
+    assert_int_equal(queue_named("q1")->counters.len, JOBS - REQUESTS);
+}
+
+/* The command comes while the claim is under way. */
+static void test_returned_when_they_arrive(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    batch_flush();
+    claim_ahead_return(queue_named("q1"));
+    fake_fly_all();
+    getter_replies();
+    assert_int_equal(leased_rows(), REQUESTS);
+}
+
+/* A job of a higher priority passes the jobs ahead. */
+static void test_a_job_that_comes_first(void **state) {
+    (void)state;
+    claim_jobs_ahead();
+    insert_job("q1", 0);
+    fake_fly_all();
+    assert_int_equal(leased_rows(), REQUESTS + AHEAD);
+    insert_job("q1", -1);
+    fake_fly_all();
+    assert_int_equal(leased_rows(), REQUESTS);
+    ask(1, "q1");
+    ask(2, "q1");
+    fake_fly_all();
+    assert_replies("1:q1=401 2:q1=10");
+}
+
+static void claim_and_keep_nothing(void) {
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS + AHEAD);
+    fake_fly_all();
+    getter_replies();
+    assert_int_equal(leased_rows(), REQUESTS);
+}
+
+/* A crash of the server would lose such a job. */
+static void test_jobs_with_retry_0(void **state) {
+    (void)state;
+    fake_retry = 0;
+    claim_and_keep_nothing();
+}
+
+/* A crash of the server would be the end of such a job. */
+static void test_jobs_at_their_last_attempt(void **state) {
+    (void)state;
+    fake_last_attempt = true;
+    claim_and_keep_nothing();
+}
+
+/* A peer does not know which jobs are ahead. */
+static void test_peers(void **state) {
+    struct node *peer = node_get(2);
+
+    (void)state;
+    peer->live = true;
+    insert_jobs(JOBS);
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_int_equal(flush_claims(), REQUESTS);
+    fake_fly();
+    getter_replies();
+    peer->live = false;
 }
 
 static void test_paused(void **state) {
@@ -308,9 +482,11 @@ static void test_the_server_stops(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_job_ahead_needs_no_transaction),
+        TEST(test_the_length),
         TEST(test_jobs_ahead_are_replaced),
         TEST(test_a_waiting_request_gets_a_job_ahead_first),
         TEST(test_only_single_requests_of_one_queue),
+        TEST(test_the_last_jobs),
         TEST(test_few_requests_claim_nothing),
         TEST(test_a_small_backlog_claims_nothing),
         TEST(test_large_jobs),
@@ -318,7 +494,16 @@ int main(void) {
         TEST(test_a_queue_with_limits_claims_nothing),
         TEST(test_jobs_are_put_back),
         TEST(test_a_job_whose_lease_has_ended),
+        TEST(test_a_job_that_is_changing),
+        TEST(test_a_job_that_is_too_old),
+        TEST(test_a_cancelled_job),
         TEST(test_a_job_whose_lease_is_over),
+        TEST(test_returned),
+        TEST(test_returned_when_they_arrive),
+        TEST(test_a_job_that_comes_first),
+        TEST(test_jobs_with_retry_0),
+        TEST(test_jobs_at_their_last_attempt),
+        TEST(test_peers),
         TEST(test_paused),
         TEST(test_a_lost_claim),
         TEST(test_a_refused_claim),

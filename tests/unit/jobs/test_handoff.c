@@ -297,7 +297,7 @@ static void assert_released(void) {
 }
 
 static void test_goes_before_the_commit(void **state) {
-    PGresult *rows[] = { fake_rows(1) };
+    PGresult *rows[] = { fake_rows(COL_RELEASE_JOBS_IS_CANCELLED + 1) };
 
     (void)state;
     wait_for(1, "q1");
@@ -310,7 +310,8 @@ static void test_goes_before_the_commit(void **state) {
     assert_int_equal(getters[1].ends, 1);
     assert_int_equal(lease_count(), 1);
     assert_released();
-    fake_set_int(rows[0], 0, 0, 4, 1);
+    fake_set_int(rows[0], 0, COL_RELEASE_JOBS_ORDINAL, 4, 1);
+    fake_set_bytes(rows[0], 0, COL_RELEASE_JOBS_IS_CANCELLED, (struct slice){ "", 1 });
     fake_commit(fake_write_conn(), rows);
     assert_int_equal(lease_count(), 0);
     assert_int_equal(queue_named("q1")->counters.len, 1);
