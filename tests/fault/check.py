@@ -1,4 +1,4 @@
-"""Judges a history: I1 to I16 of what a queue server promises, as far as its commands allow.
+"""Judges a history: I1 to I17 of what a queue server promises, as far as its commands allow.
 
 Two kinds of bounds. The hard ones follow from the order of the lines alone and hold
 whatever happened. The tight ones also assume that nothing stood still, and count

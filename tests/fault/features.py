@@ -1,4 +1,4 @@
-"""Judges the further promises of some queues: groups (I8), max-active (I9), attempts (I15), retention (I16)."""
+"""Judges the further promises of some queues: groups (I8), max-active (I9), attempts (I15), retention (I16), workflows (I17)."""
 from history import FOREVER, GROUPS, KEPT, LIMITED, internal_id
 
 S = 1000000
@@ -11,7 +11,7 @@ EPSILON = S // 20
 
 
 def check(checker):
-    for one in (check_groups, check_running, check_dead, check_kept):
+    for one in (check_groups, check_running, check_dead, check_kept, check_flows):
         one(checker)
 
 
@@ -133,3 +133,15 @@ def check_done(checker, job):
         checker.wrong("I16", "kept as done, and nobody said so", job)
     if is_kept and any(internal_id(i) in checker.left for i in job.ids):
         checker.wrong("I16", "kept as done, and among the living", job)
+
+
+# ---- I17: a job runs after the jobs that it names have ended ----
+
+def check_flows(checker):
+    for job in checker.jobs:
+        checker.verdict.counts["jobs of workflows"] += bool(job.after)
+        came = min((d.op.end for d in job.deliveries), default=FOREVER)
+        for before in (checker.history.jobs[token] for token in job.after):
+            if came < ended_at(before):
+                checker.wrong("I17", "came before a job that it waits for had ended", job,
+                              [*before.ops()[-6:], *job.ops()[-6:]])

@@ -8,7 +8,7 @@ FOREVER = 1 << 62
 WORDS = {"k": "ACKJOB", "f": "FASTACK", "d": "DELJOB", "n": "NACK", "e": "ENQUEUE", "w": "WORKING", "x": "DEQUEUE",
          "a": "ADDJOB", "g": "GETJOB"}
 # Queues of a single purpose, after the six ordinary queues: workload.h.
-ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, DEADQUEUE, KEPT = range(6, 14)
+ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, DEADQUEUE, KEPT, FLOWS = range(6, 15)
 ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
 
 
@@ -69,6 +69,7 @@ class Job:
         self.op = op
         self.token, self.queue, self.retry, self.delay, self.ttl, self.timeout, self.maxlen, *unique = op.args
         key, self.key_s, self.attempts, self.group, self.deadqueue = [*unique, 0, 0, 0, 0, 0][:5]
+        self.after = unique[5:]  # tokens of the jobs for which it waits
         self.key = key or None
         self.holder = None  # with a key: the job whose ID was replied
         self.retry_us, self.delay_us = self.retry * 1000000, self.delay * 1000000

@@ -7,6 +7,7 @@
 
 #include "base/heap.h"
 #include "conn.h"
+#include "flow_clients.h"
 #include "generator.h"
 #include "history.h"
 #include "key_clients.h"
@@ -399,7 +400,8 @@ static void add_producer(int serial) {
 void roles_start(const struct plan *plan) {
     roles.plan = *plan;
     workload_start(plan->queues, plan->retry_max);
-    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients),
+    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients +
+                                   plan->flow_clients),
                           sizeof(struct conn *));
     for (int i = 0; i < plan->producers; i++)
         add_producer(i);
@@ -409,11 +411,14 @@ void roles_start(const struct plan *plan) {
         add_conn(&hand, i, NULL);
     for (int i = 0; i < plan->key_clients; i++)
         add_conn(&key_client_role, i, key_client_new(workload_queue(QUEUE_KEYS), plan->retry_max));
+    for (int i = 0; i < plan->flow_clients; i++)
+        add_conn(&flow_client_role, i, flow_client_new(workload_queue(QUEUE_FLOWS), plan->retry_max));
 }
 
 void roles_set_phase(enum phase phase) {
     roles.phase = phase;
     key_clients_run(phase == PHASE_LOAD);
+    flow_clients_run(phase == PHASE_LOAD);
     roles.last_job = history_clock();
     memset(roles.empty_gets, 0, sizeof roles.empty_gets);
     for (int i = 0; phase == PHASE_DRAIN && i < roles.count; i++) {

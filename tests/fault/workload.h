@@ -15,6 +15,7 @@ enum special_queue {
     QUEUE_LIMITED,      /* max-active, as the scenario has set it */
     QUEUE_DEAD_LETTERS, /* the DEADQUEUE of some of the poison */
     QUEUE_KEPT,         /* retention, as the scenario has set it */
+    QUEUE_FLOWS,        /* AFTER: flow_clients.h */
     SPECIAL_QUEUES,
 };
 
