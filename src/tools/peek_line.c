@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json_bytes.h"
 #include "tools/line_access.h"
 #include "tools/records.h"
 #include "tools/redis_reply.h"
@@ -40,6 +41,8 @@ static const struct record_column peek_columns[] = {
     { "created", "CREATED", RECORD_TEXT }, { "priority", "PRIO", RECORD_NUMBER },
     { "nacks", "NACKS", RECORD_NUMBER },   { "redeliveries", "MORE", RECORD_NUMBER },
     { "next", "NEXT", RECORD_SECONDS },    { "body", "BODY", RECORD_TEXT },
+    { "group", NULL, RECORD_TEXT },        { "error", NULL, RECORD_TEXT },
+    { "headers", NULL, RECORD_JSON },
 };
 
 struct peek {
@@ -95,6 +98,29 @@ static void peek_next(struct records *r, const redisReply *job) {
         records_add_none(r);
 }
 
+/* SHOW has the headers as names and texts in turn. */
+static void peek_headers(struct records *r, const redisReply *job) {
+    const redisReply *headers = redis_reply_field(job, "headers");
+    json_t *object;
+    char *text;
+
+    if (headers == NULL || !redis_reply_fits(headers, "[(ss)*]")) {
+        records_add_none(r);
+        return;
+    }
+    object = json_object();
+    for (size_t i = 0; i + 1 < headers->elements; i += 2) {
+        const redisReply *value = headers->element[i + 1];
+
+        json_object_set_new(object, headers->element[i]->str,
+                            json_of_bytes((struct slice){ value->str, value->len }));
+    }
+    text = json_dumps(object, JSON_COMPACT);
+    records_add_text(r, slice_str(text));
+    free(text);
+    json_decref(object);
+}
+
 static void add_job_row(struct peek *k, const redisReply *job) {
     peek_text(&k->rows, job, "id");
     peek_text(&k->rows, job, "state");
@@ -104,6 +130,9 @@ static void add_job_row(struct peek *k, const redisReply *job) {
     peek_number(&k->rows, job, "additional-deliveries", 1);
     peek_next(&k->rows, job);
     peek_text(&k->rows, job, "body");
+    peek_text(&k->rows, job, "group");
+    peek_text(&k->rows, job, "error");
+    peek_headers(&k->rows, job);
     k->left--;
 }
 

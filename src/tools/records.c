@@ -90,11 +90,20 @@ static size_t width_of_cell(const struct record_cell *cell, enum record_type typ
     return width;
 }
 
+/* The number of columns of the table. */
+static size_t table_width(const struct records *r) {
+    size_t width = 0;
+
+    while (width < r->width && r->columns[width].title != NULL)
+        width++;
+    return width;
+}
+
 /* Fills widths. The last column gets the room that the others leave. */
 static void measure_columns(const struct records *r, size_t rows, size_t columns, size_t *widths) {
-    size_t used = 0;
+    size_t used = 0, shown = table_width(r);
 
-    for (size_t c = 0; c < r->width; c++) {
+    for (size_t c = 0; c < shown; c++) {
         size_t most = columns == 0 ? 0 : TEXT_COLUMNS;
 
         widths[c] = strlen(r->columns[c].title);
@@ -103,10 +112,10 @@ static void measure_columns(const struct records *r, size_t rows, size_t columns
 
             widths[c] = width > widths[c] ? width : widths[c];
         }
-        used += c + 1 < r->width ? widths[c] + 2 : 0;
+        used += c + 1 < shown ? widths[c] + 2 : 0;
     }
-    if (columns > 0 && r->columns[r->width - 1].type == RECORD_TEXT)
-        widths[r->width - 1] = columns > used + NARROWEST ? columns - used : NARROWEST;
+    if (columns > 0 && r->columns[shown - 1].type == RECORD_TEXT)
+        widths[shown - 1] = columns > used + NARROWEST ? columns - used : NARROWEST;
 }
 
 static void append_padded(struct buf *out, const struct buf *cell, size_t width, size_t room, bool right,
@@ -124,7 +133,9 @@ static void append_padded(struct buf *out, const struct buf *cell, size_t width,
 /* Appends the line of a row; of the titles if there are no cells. */
 static void append_cells(const struct records *r, const struct record_cell *cells, size_t columns,
                          const size_t *widths, struct buf *out) {
-    for (size_t c = 0; c < r->width; c++) {
+    size_t shown = table_width(r);
+
+    for (size_t c = 0; c < shown; c++) {
         enum record_type type = r->columns[c].type;
         struct buf text = { 0 };
         size_t width;
@@ -133,7 +144,7 @@ static void append_cells(const struct records *r, const struct record_cell *cell
             width = terminal_append(&text, slice_str(r->columns[c].title), 0);
         else
             width = append_cell(&text, &cells[c], type, columns == 0 ? 0 : widths[c]);
-        append_padded(out, &text, width, widths[c], type != RECORD_TEXT, c + 1 == r->width);
+        append_padded(out, &text, width, widths[c], type != RECORD_TEXT, c + 1 == shown);
         buf_free(&text);
     }
 }
@@ -152,6 +163,8 @@ void records_table(const struct records *r, size_t columns, size_t most, struct 
 /* ---- JSON ---- */
 
 static json_t *json_of_cell(const struct record_cell *cell, enum record_type type) {
+    if (cell->text != NULL && type == RECORD_JSON)
+        return json_loadb(cell->text, cell->len, JSON_DECODE_ANY, NULL);
     if (cell->text != NULL)
         return json_of_bytes((struct slice){ cell->text, cell->len });
     if (isnan(cell->number))

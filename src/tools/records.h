@@ -14,11 +14,12 @@ enum record_type {
     RECORD_NUMBER,
     RECORD_RATE,    /* a second */
     RECORD_SECONDS, /* a duration: "2d 3h" in a table */
+    RECORD_JSON,    /* the text is a JSON value */
 };
 
 struct record_column {
     const char *name;  /* of the field in JSON */
-    const char *title; /* of the column */
+    const char *title; /* of the column; NULL: only in JSON, as are all columns after it */
     enum record_type type;
 };
 

@@ -117,6 +117,11 @@ static void test_peek(void **state) {
     tooling_says(out, "\"state\":\"active\"");
     assert_null(strstr(out, "second"));
     TOOLING(0, "[]", "peek", "--state", "dead", "t-peek");
+    add_job(c, "t-peek-more", "body", "GROUP one HEADER tenant acme HEADER n 1");
+    TOOLING(0, "\"group\":\"one\",\"error\":null,\"headers\":{\"n\":\"1\",\"tenant\":\"acme\"}", "peek",
+            "t-peek-more");
+    out = TOOLING(0, "body", "peek", "--table", "t-peek-more");
+    assert_null(strstr(out, "acme"));
     TOOLING(1, "exactly one queue", "peek");
     TOOLING(1, "--last is only for queued jobs", "peek", "--last", "--state", "dead", "t-peek");
 }
