@@ -17,7 +17,8 @@ static const char usage[] =
     "usage: clients --port n [--port n]... --history file [option n]...\n"
     "  One port for each server on the database.\n"
     "  --host address  --seed n  --producers n  --consumers n  --hands n  --queues n\n"
-    "  --key-clients n  --flow-clients n  --rate jobs-a-second  --retry-max seconds  --quiet seconds  --gentle 1\n"
+    "  --key-clients n  --flow-clients n  --rate jobs-a-second  --retry-max seconds  --quiet seconds  "
+    "--gentle 1\n"
     "Reads words from standard input: stop (begin nothing new; `stopped` is printed when\n"
     "nothing is under way), drain (take all that is left; `drained` is printed when none\n"
     "came for the seconds of --quiet), end. Prints `at added taken acked` twice a second.\n";
@@ -40,12 +41,11 @@ static struct {
 } program;
 
 static const struct option names[] = {
-    { "host", 1, NULL, 'h' },        { "port", 1, NULL, 'p' },      { "history", 1, NULL, 'f' },
-    { "seed", 1, NULL, 's' },        { "producers", 1, NULL, 'P' }, { "consumers", 1, NULL, 'C' },
-    { "hands", 1, NULL, 'H' },       { "queues", 1, NULL, 'Q' },    { "rate", 1, NULL, 'r' },
-    { "key-clients", 1, NULL, 'A' }, { "retry-max", 1, NULL, 'R' }, { "quiet", 1, NULL, 'q' },
-    { "gentle", 1, NULL, 'g' },      { "flow-clients", 1, NULL, 'F' },
-    { NULL, 0, NULL, 0 },
+    { "host", 1, NULL, 'h' },        { "port", 1, NULL, 'p' },         { "history", 1, NULL, 'f' },
+    { "seed", 1, NULL, 's' },        { "producers", 1, NULL, 'P' },    { "consumers", 1, NULL, 'C' },
+    { "hands", 1, NULL, 'H' },       { "queues", 1, NULL, 'Q' },       { "rate", 1, NULL, 'r' },
+    { "key-clients", 1, NULL, 'A' }, { "retry-max", 1, NULL, 'R' },    { "quiet", 1, NULL, 'q' },
+    { "gentle", 1, NULL, 'g' },      { "flow-clients", 1, NULL, 'F' }, { NULL, 0, NULL, 0 },
 };
 
 static int *number_option(struct options *o, int letter) {
@@ -80,12 +80,16 @@ static int *number_option(struct options *o, int letter) {
 }
 
 static struct options parse(int argc, char **argv) {
-    struct options o = {
-        .host = "127.0.0.1",
-        .seed = 1,
-        .quiet_s = 4,
-        .plan = { .producers = 8, .consumers = 12, .hands = 4, .flow_clients = 2, .queues = 6, .rate = 1500, .retry_max = 3 }
-    };
+    struct options o = { .host = "127.0.0.1",
+                         .seed = 1,
+                         .quiet_s = 4,
+                         .plan = { .producers = 8,
+                                   .consumers = 12,
+                                   .hands = 4,
+                                   .flow_clients = 2,
+                                   .queues = 6,
+                                   .rate = 1500,
+                                   .retry_max = 3 } };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "", names, NULL)) != -1) {

@@ -400,9 +400,9 @@ static void add_producer(int serial) {
 void roles_start(const struct plan *plan) {
     roles.plan = *plan;
     workload_start(plan->queues, plan->retry_max);
-    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients +
-                                   plan->flow_clients),
-                          sizeof(struct conn *));
+    roles.conns = xcalloc(
+        (size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients + plan->flow_clients),
+        sizeof(struct conn *));
     for (int i = 0; i < plan->producers; i++)
         add_producer(i);
     for (int i = 0; i < plan->consumers; i++)

@@ -21,13 +21,13 @@ enum phase {
 struct plan {
     int producers;
     int consumers;
-    int hands;       /* clients that execute the delayed actions of consumers */
-    int key_clients; /* clients that add jobs with the same keys at the same time */
+    int hands;        /* clients that execute the delayed actions of consumers */
+    int key_clients;  /* clients that add jobs with the same keys at the same time */
     int flow_clients; /* clients that add jobs which wait for each other */
-    int queues;      /* besides those of workload.h */
-    int rate;        /* jobs added a second, by all producers */
-    int retry_max;   /* seconds */
-    bool gentle;     /* no client dies */
+    int queues;       /* besides those of workload.h */
+    int rate;         /* jobs added a second, by all producers */
+    int retry_max;    /* seconds */
+    bool gentle;      /* no client dies */
 };
 
 void roles_start(const struct plan *plan);
