@@ -55,11 +55,14 @@ static struct {
 
 /* ---- the jobs ---- */
 
-static void ahead_free(struct claim_ahead *a, struct ahead_job *h) {
+static void ahead_remove(struct claim_ahead *a, struct ahead_job *h) {
     list_remove(&h->node);
     a->count--;
     ahead.bytes -= h->bytes;
     memory_change(NULL, MEMORY_UNSENT, h->bytes, 0);
+}
+
+static void ahead_free(struct ahead_job *h) {
     free((char *)h->job.body.ptr);
     free((char *)h->job.headers.ptr);
     free(h);
@@ -81,9 +84,10 @@ static bool ahead_is_fresh(const struct ahead_job *h) {
 }
 
 static void ahead_put_back(struct claim_ahead *a, struct ahead_job *h) {
+    ahead_remove(a, h);
     if (is_leased_still(h))
         undelivered_return(&h->job, false);
-    ahead_free(a, h);
+    ahead_free(h);
 }
 
 /* A statement that is changing the job decides about its lease. Such a job stays until the statement has ended. */
@@ -290,9 +294,10 @@ static bool give_from(struct get *g, const struct queue *q) {
     a->taken++;
     a->given++;
     stats.jobs_claimed_ahead++;
+    ahead_remove(a, h);
     get_claim(g);
     get_deliver(g, &h->job, 1);
-    ahead_free(a, h);
+    ahead_free(h);
     return true;
 }
 
