@@ -316,7 +316,7 @@ build/version.h: FORCE
 	PGDISQUE_GIT_SHA1 "$(GIT_SHA1)"\n#define PGDISQUE_GIT_DIRTY $(GIT_DIRTY))
 
 # The directories are prerequisites, because their times change when a file is added or removed.
-build/sql_gen.stamp: src/pg/sql_gen.sh src/pg/sql_parts.awk src/pg/sql_columns.awk $(SQL) $(wildcard sql sql/* conf)
+build/sql_gen.stamp: src/pg/sql_gen.sh src/pg/sql_parts.awk src/pg/sql_columns.awk src/pg/sql_single.awk $(SQL) $(wildcard sql sql/* conf)
 	$(Q)src/pg/sql_gen.sh build
 	@touch $@
 

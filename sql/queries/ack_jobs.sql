@@ -3,6 +3,7 @@
 -- returns: ordinal, queued_since (the part of that name says the times of jobs that were not queued), group_key,
 --          in_flow
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- single: ack_job
 -- index: job_pkey
 delete from pgdisque.job as j
 using unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)

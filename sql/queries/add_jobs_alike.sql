@@ -2,6 +2,7 @@
 -- and the default time to live: they expire a fixed time after their creation, which is in the id.
 -- params: $1 id, $2 body (arrays); $3 queue_id, $4 retry, $5 rank, $6 replicate, $7 ready_at, $8 expires_at of
 --         a job with id 0, $9 owner (not null: inserted as delivered, for waiting clients)
+-- single: add_job_alike
 -- index: job_pkey
 insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, deliveries, rank, replicate, owner, body)
 select

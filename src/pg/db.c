@@ -629,12 +629,21 @@ static size_t params_bytes(int columns, const int lengths[]) {
     return bytes;
 }
 
+/* Prefers the variant for one row. Returns the statement that fits the parameters. */
+static enum sql_stmt choose_variant(struct params *p, enum sql_stmt stmt) {
+    if (sql_texts[stmt].single == SQL_COUNT || !params_are_single(p))
+        return stmt;
+    params_make_single(p);
+    return sql_texts[stmt].single;
+}
+
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     struct db_txn *f = in_making(conn);
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
 
+    stmt = choose_variant(&conn->params, stmt);
     params_finish(&conn->params, values, lengths, formats);
     count_unflushed(conn, conn->unflushed + params_bytes(conn->params.columns, lengths));
     set_durability(conn, f);

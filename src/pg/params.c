@@ -13,6 +13,8 @@
 #define OID_INT4 23
 /* Dimensions, null flag, element type, length, lower bound. */
 #define ARRAY_HEADER 20
+/* Length. */
+#define ELEMENT_HEADER 4
 #define PG_EPOCH_US INT64_C(946684800000000)
 #define KEEP_BYTES ((size_t)1024 * 1024)
 
@@ -79,12 +81,12 @@ static struct param *array_column(struct params *p, int col, Oid elem) {
 /* Appends an element's length and returns the room for its len bytes. */
 static char *params_element(struct params *p, int col, Oid elem, size_t len) {
     struct param *c = array_column(p, col, elem);
-    char *at = buf_reserve(&c->bytes, len + 4);
+    char *at = buf_reserve(&c->bytes, len + ELEMENT_HEADER);
 
     put_int4(at, (int32_t)len);
-    buf_added(&c->bytes, len + 4);
+    buf_added(&c->bytes, len + ELEMENT_HEADER);
     c->count++;
-    return at + 4;
+    return at + ELEMENT_HEADER;
 }
 
 void params_int2(struct params *p, int col, int16_t value) {
@@ -227,6 +229,25 @@ static void finish_array(struct param *c) {
     put_int4(header + 8, (int32_t)c->elem);
     put_int4(header + 12, c->count);
     put_int4(header + 16, 1);
+}
+
+bool params_are_single(const struct params *p) {
+    for (int i = 0; i < p->columns; i++)
+        if (p->column[i].elem != 0 && p->column[i].count != 1)
+            return false;
+    return true;
+}
+
+void params_make_single(struct params *p) {
+    for (int i = 0; i < p->columns; i++) {
+        struct param *c = &p->column[i];
+
+        if (c->elem == 0)
+            continue;
+        c->null = c->nulls;
+        c->elem = 0;
+        buf_consume(&c->bytes, ARRAY_HEADER + ELEMENT_HEADER);
+    }
 }
 
 void params_finish(struct params *p, const char *values[PARAMS_MAX], int lengths[PARAMS_MAX],

@@ -80,6 +80,10 @@ void params_set_jsonb_or_null(struct params *p, int col, struct slice value);
 /* An empty array of int4, for a column to which no element was appended. */
 void params_ensure_int4_array(struct params *p, int col);
 
+/* Does each array have one element? */
+bool params_are_single(const struct params *p);
+/* Makes each array a scalar, its only element, for a statement that takes one row (sql_text.single). */
+void params_make_single(struct params *p);
 /* Completes the array headers and fills the arguments of PQsendQueryPrepared(). The pointers are valid until p
  * changes. */
 void params_finish(struct params *p, const char *values[PARAMS_MAX], int lengths[PARAMS_MAX],

@@ -5,7 +5,8 @@
 #
 # A file of the output is replaced only when it changes. Statements come in the
 # order of their files' names; a migration's version is the number it begins with.
-# <output directory>/sql has the files of sql/ with their parts expanded (sql_parts.awk).
+# <output directory>/sql has the files of sql/ with their parts expanded (sql_parts.awk), and the variants of
+# statements for one row (sql_single.awk).
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -58,7 +59,8 @@ $(files "$sql/queries" | xargs awk -f src/pg/sql_columns.awk)
 struct sql_text {
     const char *name;
     const char *text;
-    const char *columns; /* of the result, separated by commas */
+    const char *columns;  /* of the result, separated by commas */
+    enum sql_stmt single; /* the same statement for one row, with scalars for its arrays; SQL_COUNT: none */
 };
 extern const struct sql_text sql_texts[SQL_COUNT];
 
@@ -106,12 +108,17 @@ migration() {
     echo '    },'
 }
 
+# The variant of statement $1 for one row, as the number of the statement.
+single() {
+    echo "$singles" | awk -v stmt="$1" '$1 == stmt { name = toupper($2) } END { print "SQL_" (name == "" ? "COUNT" : name) }'
+}
+
 # Writes the statements of directory $1, and the columns of their results if these are known.
 statements() {
     files "$1" | xargs awk -v names=1 -f src/pg/sql_columns.awk | while read -r name columns; do
         printf '    { "%s",\n' "$name"
         literal "$1/$name.sql"
-        printf '    , "%s" },\n' "$columns"
+        printf '    , "%s", %s },\n' "$columns" "$(single "$name")"
     done
 }
 
@@ -154,6 +161,8 @@ for folder in $(find sql -type d ! -name parts); do
 done
 # shellcheck disable=SC2046
 awk -v out="$out" -f src/pg/sql_parts.awk $(files sql | grep -v '^sql/parts/')
+singles=$(files "$sql/queries" | xargs awk -v names=1 -f src/pg/sql_single.awk)
+files "$sql/queries" | xargs awk -v out="$sql/queries" -f src/pg/sql_single.awk
 header > "$out/sql_gen.h.new"
 source_file > "$out/sql_gen.c.new"
 replace_if_changed "$out/sql_gen.h"

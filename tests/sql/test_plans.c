@@ -34,10 +34,14 @@ struct planned {
 
 static const struct planned planned[] = {
     { SQL_ACK_JOBS, HOT, KEYS ", now()" },
+    { SQL_ACK_JOB, HOT, "1, 0, 8, now()" },
     { SQL_ACK_TOKENS, HOT, KEYS ", '{0,1}', now()" },
     { SQL_ADD_JOBS, HOT | WRITE,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_ADD_JOBS_ALIKE, HOT | WRITE, "'{}', '{}', 1, 60, 0, 1, now(), now(), null" },
+    { SQL_ADD_JOB, HOT | WRITE,
+      "900000090, now(), now(), null, 1, 60, 0, 0, 1, null, 'x', null, null, null, null" },
+    { SQL_ADD_JOB_ALIKE, HOT | WRITE, "900000091, 'x', 1, 60, 0, 1, now(), now(), null" },
     { SQL_ADD_UNIQUE, HOT | SORTS,
       "'{1}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', '{2}', '{5}', "
       "'{d}', '{g}', '{k}', '{now}', now(), '{null}'" },

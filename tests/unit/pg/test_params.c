@@ -130,6 +130,39 @@ static void test_empty_array(void **state) {
     assert_param(1, ARRAY(NONE, INT4, "\0\x01") "\0\0\0\x04\0\0\0\x05");
 }
 
+/* The arrays of one row become its values. Scalars stay. */
+static void test_single_row(void **state) {
+    (void)state;
+    params_int4(&p, 0, 5);
+    params_bytea(&p, 1, SLICE("a\0b"));
+    params_bytea(&p, 2, SLICE(""));
+    params_null(&p, 3, PARAM_TIME);
+    params_set_int2(&p, 4, 7);
+    assert_true(params_are_single(&p));
+    params_make_single(&p);
+    finish();
+    assert_param(0, "\0\0\0\x05");
+    assert_param(1, "a\0b");
+    assert_param(2, "");
+    assert_null(wire.values[3]);
+    assert_param(4, "\0\x07");
+    params_reset(&p);
+    params_int4(&p, 0, 6);
+    finish();
+    assert_param(0, ARRAY(NONE, INT4, "\0\x01") "\0\0\0\x04\0\0\0\x06");
+}
+
+static void test_no_single_row(void **state) {
+    (void)state;
+    params_ensure_int4_array(&p, 0);
+    assert_false(params_are_single(&p));
+    params_int4(&p, 0, 5);
+    params_int4(&p, 1, 5);
+    assert_true(params_are_single(&p));
+    params_int4(&p, 1, 5);
+    assert_false(params_are_single(&p));
+}
+
 /* The columns of a statement need not be filled in order, nor evenly. */
 static void test_columns_in_any_order(void **state) {
     (void)state;
@@ -435,6 +468,8 @@ int main(void) {
         TEST(test_times),
         TEST(test_bytes),
         TEST(test_nulls),
+        TEST(test_single_row),
+        TEST(test_no_single_row),
         TEST(test_empty_array),
         TEST(test_columns_in_any_order),
         TEST(test_a_column_too_many),
