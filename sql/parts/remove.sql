@@ -17,5 +17,5 @@ with gone as (
 noted as (
     {{note_outcome(gone, 3)}}
 )
-select g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key
+select g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.in_flow
 from gone as g

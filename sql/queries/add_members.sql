@@ -3,8 +3,8 @@
 -- params: $1 id, $2 due_at (with $9: the time since 1970 that is added), $3 body, $4 queue_id, $5 sorted_set,
 --         $6 retry, $7 ttl (in seconds after the time), $8 rank, $9 the time is added to that of the former member,
 --         $10 now
--- returns: added (false: a former member), queue_id, rank, id, ready_at, queued_since (of a former member); in no
---          order
+-- returns: added (false: a former member), queue_id, rank, id, ready_at, queued_since, in_flow (of a former member);
+--          in no order
 -- locks: the former members; skips locked rows
 -- index: job_member, then by ctid; flow_job_pkey
 with former as (
@@ -48,8 +48,9 @@ added as (
     from wanted as w
     returning queue_id, rank, id, ready_at
 )
-select true as added, a.queue_id, a.rank, a.id, a.ready_at, null::timestamptz as queued_since
+select true as added, a.queue_id, a.rank, a.id, a.ready_at, null::timestamptz as queued_since,
+    null::boolean as in_flow
 from added as a
 union all
-select false, f.queue_id, f.rank, f.id, f.ready_at, f.queued_since
+select false, f.queue_id, f.rank, f.id, f.ready_at, f.queued_since, f.in_flow
 from former as f

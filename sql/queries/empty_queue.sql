@@ -2,7 +2,7 @@
 -- params: $1 queue_id, $2 rank, $3 id (the first key, excluded), $4 last rank, $5 last id (included), $6 limit,
 --         $7 now
 -- returns: rank, id, end_rank, end_id (the last key of the queue, in any state), queued_since (as
---          of ack_jobs), expires_at, retry, group_key; in no order
+--          of ack_jobs), expires_at, retry, group_key, in_flow; in no order
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid; flow_job_pkey
 with {{queue_end()}},
@@ -27,5 +27,6 @@ gone as (
 noted as (
     {{note_outcome(gone, 3)}}
 )
-select g.rank, g.id, g.end_rank, g.end_id, g.queued_since, g.expires_at, g.retry, g.group_key
+select g.rank, g.id, g.end_rank, g.end_id, g.queued_since, g.expires_at, g.retry, g.group_key,
+    g.in_flow
 from gone as g

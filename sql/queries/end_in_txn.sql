@@ -3,7 +3,7 @@
 -- params: $1 queue_id, $2 now, $3 for_ever (a job that expires later has no end), $4 least, $5 most (only
 --         queues whose latest expiry is between them), $6 removes; if not: $7 before (only jobs that expire by
 --         then), $8 expires_at, $9 wake_at (null: none)
--- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key; in no order
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key, in_flow (of deleted jobs); in no order
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid; flow_job_pkey
 with life as materialized (
@@ -56,8 +56,8 @@ dated as (
     where j.ctid = any (array(select t.ctid from target as t where not $6::boolean))
     returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
 )
-select g.queue_id, g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key
+select g.queue_id, g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.in_flow
 from gone as g
 union all
-select d.queue_id, d.rank, d.id, d.ready_at, d.expires_at, d.retry, d.group_key
+select d.queue_id, d.rank, d.id, d.ready_at, d.expires_at, d.retry, d.group_key, null::boolean
 from dated as d

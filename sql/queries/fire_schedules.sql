@@ -5,8 +5,8 @@
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id, $11 tick. A row for each job;
 --         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now
--- returns: queue_id, rank, id, is_added, queued_since, expires_at, retry, group_key; the added jobs, in the order of
---          the parameters, and the deleted jobs
+-- returns: queue_id, rank, id, is_added, queued_since, expires_at, retry, group_key, in_flow (of deleted jobs);
+--          the added jobs, in the order of the parameters, and the deleted jobs
 -- locks: the schedules, and the deleted jobs; skips locked rows
 -- index: schedule_pkey, job_pkey, unique_key_pkey, flow_job_pkey
 with tick as materialized (
@@ -118,8 +118,10 @@ added as (
     on conflict do nothing
     returning queue_id, rank, id, expires_at, retry, group_key
 )
-select a.queue_id, a.rank, a.id, true as is_added, null::timestamptz as queued_since, a.expires_at, a.retry, a.group_key
+select
+    a.queue_id, a.rank, a.id, true as is_added, null::timestamptz as queued_since, a.expires_at, a.retry, a.group_key,
+    null::boolean as in_flow
 from added as a
 union all
-select r.queue_id, r.rank, r.id, false, r.queued_since, r.expires_at, r.retry, r.group_key
+select r.queue_id, r.rank, r.id, false, r.queued_since, r.expires_at, r.retry, r.group_key, r.in_flow
 from replaced as r

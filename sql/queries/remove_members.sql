@@ -1,6 +1,6 @@
 -- Deletes members of a sorted set of a client library by their bodies: ZREM.
 -- params: $1 sorted_set, $2 body, $3 now
--- returns: dead, queue_id, rank, id, queued_since (null: dead); in no order
+-- returns: dead, queue_id, rank, id, queued_since (null: dead), in_flow; in no order
 -- locks: the rows; skips locked rows
 -- index: job_member, dead_member, then by ctid; flow_job_pkey
 with gone as (
@@ -38,9 +38,9 @@ dead_letters as (
             for update skip locked
         ) as m
     ))
-    returning true, d.queue_id, d.rank, d.id, null::timestamptz
+    returning true, d.queue_id, d.rank, d.id, null::timestamptz, null::boolean
 )
-select g.dead, g.queue_id, g.rank, g.id, g.queued_since
+select g.dead, g.queue_id, g.rank, g.id, g.queued_since, g.in_flow
 from gone as g
 union all
 select d.*

@@ -1,6 +1,6 @@
 -- Deletes members of a sorted set of a client library: ZREMRANGEBYSCORE, ZREMRANGEBYRANK, ZPOPMIN, DEL.
 -- params: $1 to $8 as read_members
--- returns: dead, queue_id, rank, id, queued_since (null: dead), at, body; in no order
+-- returns: dead, queue_id, rank, id, queued_since (null: dead), in_flow, at, body; in no order
 -- locks: the rows; skips locked rows
 -- index: job_in_set, dead_in_set, then by ctid; flow_job_pkey
 with gone as (
@@ -42,9 +42,9 @@ dead_letters as (
             for update skip locked
         )
     ))
-    returning true, d.queue_id, d.rank, d.id, null::timestamptz, d.died_at, d.body
+    returning true, d.queue_id, d.rank, d.id, null::timestamptz, null::boolean, d.died_at, d.body
 )
-select g.dead, g.queue_id, g.rank, g.id, g.queued_since, g.at, g.body
+select g.dead, g.queue_id, g.rank, g.id, g.queued_since, g.in_flow, g.at, g.body
 from gone as g
 union all
 select d.*

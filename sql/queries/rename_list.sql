@@ -3,9 +3,9 @@
 -- Nothing is done if there are no jobs, or if both queues together have more jobs than the limit.
 -- params: $1 from queue_id, $2 to queue_id, $3 sign (-1: the order is reversed), $4 limit, $5 only_new (not if
 --         the target has queued jobs), $6 now
--- returns: queue_id, rank, id (before the move), ready_at, expires_at, retry, group_key, wake_at (after the
---          move), outcome; the jobs that have left a queue, with null outcome; then a row whose other columns
---          are null, with outcome 0 no jobs, 1 moved, 2 too many jobs, 3 the target has jobs
+-- returns: queue_id, rank, id (before the move), ready_at, expires_at, retry, group_key, in_flow, wake_at
+--          (after the move), outcome; the jobs that have left a queue, with null outcome; then a row whose other
+--          columns are null, with outcome 0 no jobs, 1 moved, 2 too many jobs, 3 the target has jobs
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid; flow_job_pkey
 with source as materialized (
@@ -66,12 +66,12 @@ moved as (
     from gone as g
 )
 select
-    g.queue_id, g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.new_wake_at as wake_at,
-    null::integer as outcome
+    g.queue_id, g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.in_flow,
+    g.new_wake_at as wake_at, null::integer as outcome
 from gone as g
 union all
-select e.queue_id, e.rank, e.id, e.ready_at, e.expires_at, e.retry, e.group_key, null, null
+select e.queue_id, e.rank, e.id, e.ready_at, e.expires_at, e.retry, e.group_key, e.in_flow, null, null
 from emptied as e
 union all
-select null, null, null, null, null, null, null, null, d.outcome
+select null, null, null, null, null, null, null, null, null, d.outcome
 from decided as d

@@ -4,8 +4,8 @@
 -- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 now, $5 place (arrays: the
 --         first or last place that stays, from 0), $6 counted_from (an end), $7 cut (an end: the jobs between
 --         it and the place are deleted)
--- returns: rank, id, ready_at, expires_at, retry, group_key, is_first (it was before the jobs that stay); in no
---          order
+-- returns: rank, id, ready_at, expires_at, retry, group_key, in_flow, is_first (it was before the jobs that stay);
+--          in no order
 -- locks: the rows; skips locked rows
 -- index: job_pkey, backwards for places counted from the last job; then by ctid; flow_job_pkey
 with cut as materialized (
@@ -64,5 +64,5 @@ gone as (
 noted as (
     {{note_outcome(gone, 3)}}
 )
-select g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.is_first
+select g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.in_flow, g.is_first
 from gone as g

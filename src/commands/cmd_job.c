@@ -93,22 +93,19 @@ static void on_dead_lettered(void *arg) {
 
 /* Columns from col on: was_until, wake_at, last. */
 static void requeued(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
-    bool delayed = !row_null(rows, row, col + 1);
+    int64_t was_until = row_time(rows, row, col);
     struct slice id = job_ids_text(r, key);
 
     if (r->cmd->handler == cmd_nack && id.ptr != NULL)
         event_of_id(queue_find_id(key.queue_id), EVENT_NACKED, id);
     job_ids(r)->hits++;
-    job_withdrawn(key, row_time(rows, row, col), false);
-    if (row_bool(rows, row, col + 2)) {
-        job_ids(r)->exhausted++;
-        dead_letter_job(key, on_dead_lettered, r);
+    if (!row_bool(rows, row, col + 2)) {
+        job_requeued(key, was_until, false, row_time_or(rows, row, col + 1, TIME_NEVER));
         return;
     }
-    job_entered(&(struct job_row){ .key = key,
-                                   .delayed = delayed,
-                                   .wake_at = delayed ? row_time(rows, row, col + 1) : TIME_NEVER },
-                JOB_RETURNED);
+    job_withdrawn(key, was_until, false);
+    job_ids(r)->exhausted++;
+    dead_letter_job(key, on_dead_lettered, r);
 }
 
 static void requeue_ended(struct task *t, const PGresult *rows) {
@@ -465,7 +462,5 @@ void cmd_working(struct req *r) {
         req_error(r, "NOJOB Job not known in the context of this node.");
         return;
     }
-    job_ids_hold(r);
-    r->task.op = working_op(job_ids(r)->keys[0]);
-    batch_add(&r->task);
+    working_send(r);
 }

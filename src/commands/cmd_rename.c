@@ -228,7 +228,8 @@ static void read_moved(struct renaming *n, struct job_key key, const PGresult *r
                                 .queued_since = row_time(rows, row, COL_RENAME_LIST_READY_AT),
                                 .expires_at = expires_at,
                                 .retry = retry,
-                                .group = row_bytes_or_null(rows, row, COL_RENAME_LIST_GROUP_KEY) },
+                                .group = row_bytes_or_null(rows, row, COL_RENAME_LIST_GROUP_KEY),
+                                .in_flow = !row_null(rows, row, COL_RENAME_LIST_IN_FLOW) },
              JOB_TAKEN);
     if (events_wanted(n->to))
         event_of_job(n->to, EVENT_ADDED, to, expires_at, retry);
@@ -245,7 +246,7 @@ static void rename_read_job(struct renaming *n, struct job_key key, const PGresu
         list_job_deleted(key, rows, row, COL_RENAME_LIST_READY_AT);
 }
 
-/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, wake_at, outcome. The number of a job is
+/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, in_flow, wake_at, outcome. The number of a job is
  * unique, so its key can be removed from both queues. */
 static enum outcome rename_read_rows(struct renaming *n, const PGresult *rows) {
     struct job_key *keys = xmalloc((size_t)PQntuples(rows) * sizeof *keys);

@@ -297,11 +297,12 @@ static void workers_release_row(struct task *t, const PGresult *rows, int row) {
     const struct held_job *job = &l->found[task_row(t, rows, row)];
 
     l->released++;
+    if (!row_bool(rows, row, COL_RELEASE_HELD_LAST)) {
+        job_requeued(job->key, job->until, false, TIME_NEVER);
+        return;
+    }
     job_withdrawn(job->key, job->until, false);
-    if (row_bool(rows, row, COL_RELEASE_HELD_LAST))
-        dead_letter_job(job->key, NULL, NULL);
-    else
-        job_entered(&(struct job_row){ .key = job->key }, JOB_RETURNED);
+    dead_letter_job(job->key, NULL, NULL);
 }
 
 static void workers_release_end(struct task *t, const PGresult *rows) {

@@ -529,18 +529,12 @@ static bool add_unique_is_added(const struct add *a, const PGresult *rows, int f
     return low < PQntuples(rows) && row_int8(rows, low, COL_ADD_UNIQUE_ID) == a->ids[0];
 }
 
-/* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
 /* REPLACE changed the time from which on the job is queued, as NACK does. */
 static void add_unique_moved(struct job_key key, const PGresult *rows, int row) {
     int64_t was_until = row_time(rows, row, COL_ADD_UNIQUE_WAS_UNTIL);
-    bool delayed = !row_null(rows, row, COL_ADD_UNIQUE_DELAYED_UNTIL);
 
-    job_withdrawn(key, was_until, was_until != TIME_DELAYED);
-    job_entered(&(struct job_row){ .key = key,
-                                   .delayed = delayed,
-                                   .wake_at = delayed ? row_time(rows, row, COL_ADD_UNIQUE_DELAYED_UNTIL)
-                                                      : TIME_NEVER },
-                JOB_RETURNED);
+    job_requeued(key, was_until, was_until != TIME_DELAYED,
+                 row_time_or(rows, row, COL_ADD_UNIQUE_DELAYED_UNTIL, TIME_NEVER));
 }
 
 static const char *add_unique_outcome(const struct add *a, struct job_key key, const PGresult *rows,
@@ -550,6 +544,7 @@ static const char *add_unique_outcome(const struct add *a, struct job_key key, c
     return row_bool(rows, row, COL_ADD_UNIQUE_IS_REPLACED) ? "replaced" : "existing";
 }
 
+/* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
 static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
     struct job_key key = row_key(a->q->id, rows, row, COL_ADD_UNIQUE_RANK);
 

@@ -94,7 +94,8 @@ void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col
                                 .queued_since = row_time(rows, row, col),
                                 .expires_at = row_time(rows, row, col + 1),
                                 .retry = row_int4(rows, row, col + 2),
-                                .group = row_bytes_or_null(rows, row, col + 3) },
+                                .group = row_bytes_or_null(rows, row, col + 3),
+                                .in_flow = !row_null(rows, row, col + 4) },
              JOB_CLEARED);
 }
 
@@ -114,7 +115,7 @@ static void bulk_learn(struct list_pages *p, struct job_key from, bool is_only, 
     position_end(&p->walk);
 }
 
-/* Columns: those of read_keys(), then ready_at, expires_at, retry, group_key. */
+/* Columns: those of read_keys(), then those of list_job_deleted(). */
 static void count_deleted(struct list_pages *p, const PGresult *rows) {
     size_t count = (size_t)PQntuples(rows);
     struct job_key *keys = xmalloc((count + 1) * sizeof *keys);

@@ -100,7 +100,7 @@ static size_t bulk_in_txn_place_of(const struct key_in_txn *k, int32_t queue_id)
     return (size_t)(found - k->queues);
 }
 
-/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key. */
+/* Columns: queue_id, rank, id, then those of list_job_deleted(). */
 static struct job_key bulk_in_txn_read_job(const struct key_in_txn *k, const PGresult *rows, int row) {
     struct job_key key = row_full_key(rows, row, COL_END_IN_TXN_QUEUE_ID);
 

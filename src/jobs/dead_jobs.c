@@ -47,9 +47,11 @@ static void dead_jobs_end(struct task *t, const PGresult *rows) {
 
 /* Columns: ordinal, expires_at. */
 static void revive_row(struct task *t, const PGresult *rows, int row) {
+    struct job_key key = job_ids_key(t, rows, row);
+
     job_ids(REQ_OF_TASK(t))->hits++;
-    job_entered(&(struct job_row){ .key = job_ids_key(t, rows, row),
-                                   .wake_at = row_time(rows, row, COL_REVIVE_JOBS_EXPIRES_AT) },
+    jobs_count_dead(key.queue_id, -1);
+    job_entered(&(struct job_row){ .key = key, .wake_at = row_time(rows, row, COL_REVIVE_JOBS_EXPIRES_AT) },
                 JOB_REVIVED);
 }
 
@@ -74,14 +76,8 @@ static void delete_encode(struct params *p, struct task *t) {
 }
 
 static void delete_row(struct task *t, const PGresult *rows, int row) {
-    struct job_key key = job_ids_key(t, rows, row);
-    struct queue *q = queue_find_id(key.queue_id);
-
     job_ids(REQ_OF_TASK(t))->hits++;
-    if (q != NULL)
-        queue_count_dead(q, -1);
-    else
-        OBSERVE(uncounted, key.queue_id);
+    jobs_count_dead(job_ids_key(t, rows, row).queue_id, -1);
 }
 
 OPERATION(delete_dead, .encode = delete_encode, .on_row = delete_row, .on_end = dead_jobs_end,

@@ -133,15 +133,10 @@ static void revive_queue_encode(struct params *p, struct task *t) {
 static void revived(const struct dead_work *w, struct job_key key, int64_t wake_at) {
     struct job_row job = { .key = key, .delayed = w->how.rate > 0, .wake_at = wake_at };
 
-    if (w->how.to == NULL) {
-        job_entered(&job, JOB_REVIVED);
-        return;
-    }
-    queue_count_dead(w->q, -1);
-    stats.jobs_revived++;
-    job.q = w->how.to;
-    job.key.queue_id = w->how.to->id;
-    job_entered(&job, JOB_ARRIVED);
+    jobs_count_dead(w->q->id, -1);
+    if (w->how.to != NULL)
+        job.key.queue_id = w->how.to->id;
+    job_entered(&job, JOB_REVIVED);
 }
 
 /* Columns: rank, id, wake_at. */
@@ -185,7 +180,7 @@ static void delete_queue_end(struct task *t, const PGresult *rows) {
         return;
     }
     deleted = row_int8(rows, 0, COL_DELETE_QUEUE_DEAD_DELETED);
-    queue_count_dead(w->q, -deleted);
+    jobs_count_dead(w->q->id, -deleted);
     dead_page_done(t, deleted, true, row_key(w->q->id, rows, 0, COL_DELETE_QUEUE_DEAD_RANK));
 }
 
@@ -251,15 +246,8 @@ static void retention_end(struct task *t) {
 }
 
 static void retention_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        int32_t id = row_int4(rows, i, COL_EXPIRE_DEAD_QUEUE_ID);
-        struct queue *q = queue_find_id(id);
-
-        if (q != NULL)
-            queue_count_dead(q, -1);
-        else
-            OBSERVE(uncounted, id);
-    }
+    for (int i = 0; i < PQntuples(rows); i++)
+        jobs_count_dead(row_int4(rows, i, COL_EXPIRE_DEAD_QUEUE_ID), -1);
     for (size_t i = 0; i < count; i++)
         retention_end(tasks[i]);
 }

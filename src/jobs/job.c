@@ -59,8 +59,6 @@ static void tell(const struct queue *q, enum job_event event, const struct job_r
 static void job_count_new(struct queue *q, const struct job_row *job, enum job_entry why) {
     if (why == JOB_ADDED && job->key.id > 0 && (q->counters.total == 0 || job->key.id <= q->swept_id))
         q->swept_id = job->key.id - 1;
-    if (why == JOB_REVIVED)
-        queue_count_dead(q, -1);
     queue_count_total(q, 1);
     tell(q, EVENT_ADDED, job);
 }
@@ -128,6 +126,12 @@ void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued) {
         queue_count_len(q, -1);
 }
 
+void job_requeued(struct job_key key, int64_t row_until, bool was_queued, int64_t wake_at) {
+    job_withdrawn(key, row_until, was_queued);
+    job_entered(&(struct job_row){ .key = key, .delayed = wake_at != TIME_NEVER, .wake_at = wake_at },
+                JOB_RETURNED);
+}
+
 /* ---- leaving ---- */
 
 static void job_tell_ended(const struct queue *q, const struct job_row *job, enum job_exit why) {
@@ -157,4 +161,13 @@ void job_left(const struct job_row *job, enum job_exit why) {
 
 void job_never_ran(const struct job_row *job, enum job_exit why) {
     job_tell_ended(queue_find_id(job->key.queue_id), job, why);
+}
+
+void jobs_count_dead(int32_t queue_id, int64_t change) {
+    struct queue *q = queue_find_id(queue_id);
+
+    if (q != NULL)
+        queue_count_dead(q, change);
+    else
+        OBSERVE(uncounted, queue_id);
 }

@@ -20,7 +20,7 @@
 enum job_entry {
     JOB_ADDED,     /* as a new job */
     JOB_ARRIVED,   /* from another list, or from the queue in which it used its last attempt */
-    JOB_REVIVED,   /* from the dead letters */
+    JOB_REVIVED,   /* from the dead letters of this or another queue, after jobs_count_dead() */
     JOB_PUT_BACK,  /* its client disconnected before it received the popped job */
     JOB_RELEASED,  /* the same for a delivered job */
     JOB_RETURNED,  /* its lease has ended, or a command has put it back */
@@ -66,9 +66,14 @@ void job_claimed(struct queue *q, struct job_key key);
 /* A command about the ID ended the lease or the delay, or took the job out of its queue (was_queued). row_until: the end
  * of the lease in the row before that, or TIME_DELAYED or TIME_WAITING. */
 void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued);
+/* The job is queued again, as by NACK: job_withdrawn() and JOB_RETURNED. wake_at: the end of a delay; TIME_NEVER: it is
+ * queued at once. */
+void job_requeued(struct job_key key, int64_t row_until, bool was_queued, int64_t wake_at);
 /* The job left its queue. */
 void job_left(const struct job_row *job, enum job_exit why);
 /* A job that waited for other jobs has ended. It was never in its queue. */
 void job_never_ran(const struct job_row *job, enum job_exit why);
+/* The dead letters of a queue became more or fewer, apart from jobs that died: job_left() counts those. */
+void jobs_count_dead(int32_t queue_id, int64_t change);
 
 #endif

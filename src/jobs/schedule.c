@@ -289,7 +289,8 @@ static void schedule_replaced(const PGresult *rows, int row) {
                                 .queued_since = row_time(rows, row, COL_FIRE_SCHEDULES_QUEUED_SINCE),
                                 .expires_at = row_time(rows, row, COL_FIRE_SCHEDULES_EXPIRES_AT),
                                 .retry = row_int4(rows, row, COL_FIRE_SCHEDULES_RETRY),
-                                .group = row_bytes_or_null(rows, row, COL_FIRE_SCHEDULES_GROUP_KEY) },
+                                .group = row_bytes_or_null(rows, row, COL_FIRE_SCHEDULES_GROUP_KEY),
+                                .in_flow = !row_null(rows, row, COL_FIRE_SCHEDULES_IN_FLOW) },
              JOB_CANCELLED);
 }
 

@@ -34,21 +34,15 @@ static void set_lost(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }
 
-static void member_count_dead(struct job_key key, int64_t change) {
-    struct queue *q = queue_find_id(key.queue_id);
-
-    if (q != NULL)
-        queue_count_dead(q, change);
-    else
-        OBSERVE(uncounted, key.queue_id);
-}
-
-/* queued_since: of the row that was deleted; not used for a dead job. */
-static void member_left(struct job_key key, bool dead, int64_t queued_since) {
+/* The row has a column queued_since at since_col, not read for a dead job, and then in_flow. */
+static void member_left(struct job_key key, bool dead, const PGresult *rows, int row, int since_col) {
     if (dead)
-        member_count_dead(key, -1);
+        jobs_count_dead(key.queue_id, -1);
     else
-        job_left(&(struct job_row){ .key = key, .queued_since = queued_since }, JOB_CLEARED);
+        job_left(&(struct job_row){ .key = key,
+                                    .queued_since = row_time(rows, row, since_col),
+                                    .in_flow = !row_null(rows, row, since_col + 1) },
+                 JOB_CLEARED);
 }
 
 /* ---- add ---- */
@@ -73,7 +67,7 @@ static void set_add_encode(struct params *p, struct task *t) {
 
 static void member_added(const struct sorted_set *s, struct job_key key, int64_t at) {
     if (s->dead)
-        member_count_dead(key, 1);
+        jobs_count_dead(key.queue_id, 1);
     else
         job_entered(&(struct job_row){ .q = s->q,
                                        .key = key,
@@ -96,7 +90,7 @@ static void set_add_done(struct task *t, const PGresult *rows) {
             member_added(s, key, row_time(rows, i, COL_ADD_MEMBERS_READY_AT));
             added++;
         } else {
-            member_left(key, s->dead, row_time_or(rows, i, COL_ADD_MEMBERS_QUEUED_SINCE, TIME_NEVER));
+            member_left(key, s->dead, rows, i, COL_ADD_MEMBERS_QUEUED_SINCE);
             added--;
         }
     }
@@ -157,8 +151,7 @@ void sorted_set_add(struct sorted_set *s) {
 static void members_left(struct sorted_set *s, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         member_left(row_full_key(rows, i, COL_REMOVE_MEMBERS_QUEUE_ID),
-                    row_bool(rows, i, COL_REMOVE_MEMBERS_DEAD),
-                    row_time_or(rows, i, COL_REMOVE_MEMBERS_QUEUED_SINCE, TIME_NEVER));
+                    row_bool(rows, i, COL_REMOVE_MEMBERS_DEAD), rows, i, COL_REMOVE_MEMBERS_QUEUED_SINCE);
     s->removed += PQntuples(rows);
 }
 

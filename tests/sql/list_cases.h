@@ -140,20 +140,20 @@
           "the first queued and equal elements",                                                             \
           .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4; 1/0/5 ready=12:00:30 owner=3",                         \
           .params = { "1", FIRST, "2", NOW, "{x}" },                                                         \
-          .rows = "0 1 11:00:00 13:00:00 60 -; 0 3 11:00:00 13:00:00 60 -",                                  \
+          .rows = "0 1 11:00:00 13:00:00 60 - -; 0 3 11:00:00 13:00:00 60 - -",                              \
           .left = "1/0/2 body=y; 1/0/4; 1/0/5 ready=12:00:30 owner=3" },                                     \
         { SQL_REMOVE_FIRST,                                                                                  \
           "behind a key; with its group",                                                                    \
           .jobs = "1/0/1; 1/0/2; 1/0/3 retry=5 expires=14:00:00",                                            \
           .setup = "update pgdisque.job set group_key = 'g' where id = 3",                                   \
           .params = { "1", "0", "2", "2", NOW, "{x}" },                                                      \
-          .rows = "0 3 11:00:00 14:00:00 5 \"g\"",                                                           \
+          .rows = "0 3 11:00:00 14:00:00 5 \"g\" -",                                                         \
           .left = "1/0/1; 1/0/2" },                                                                          \
         { SQL_REMOVE_LAST,                                                                                   \
           "the last ones",                                                                                   \
           .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4",                                                       \
           .params = { "1", FIRST, "2", NOW, "{x}" },                                                         \
-          .rows = "0 3 11:00:00 13:00:00 60 -; 0 4 11:00:00 13:00:00 60 -",                                  \
+          .rows = "0 3 11:00:00 13:00:00 60 - -; 0 4 11:00:00 13:00:00 60 - -",                              \
           .left = "1/0/1; 1/0/2 body=y" },                                                                   \
         { SQL_LIST_FIRST,                                                                                    \
           "queued jobs, in order",                                                                           \
@@ -248,19 +248,19 @@
           "queued elements between two places",                                                              \
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", FIRST, NOW, "{1,2}", "{1,1}", "{1,2}" },                                          \
-          .rows = "-2 9 11:00:00 13:00:00 60 - t; 0 6 11:00:00 13:00:00 60 - f",                             \
+          .rows = "-2 9 11:00:00 13:00:00 60 - - t; 0 6 11:00:00 13:00:00 60 - - f",                         \
           .left = "1/0/-4 body=b; 1/0/1 retry=0 body=c; " NOT_IN_A_LIST "2/0/7" },                           \
         { SQL_TRIM_LIST,                                                                                     \
           "a number of elements from the last one on",                                                       \
           .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
           .params = { "1", FIRST, NOW, "{1}", "{2}", "{1}" },                                                \
-          .rows = "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t",                              \
+          .rows = "0 1 11:00:00 13:00:00 60 - - t; 0 2 11:00:00 13:00:00 60 - - t",                          \
           .left = "1/0/3; 1/0/4" },                                                                          \
         { SQL_TRIM_LIST,                                                                                     \
           "so many less at the last end, behind a key",                                                      \
           .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
           .params = { "1", "0", "1", NOW, "{1,0}", "{2,1}", "{2,1}" },                                       \
-          .rows = "0 4 11:00:00 13:00:00 60 - f",                                                            \
+          .rows = "0 4 11:00:00 13:00:00 60 - - f",                                                          \
           .left = "1/0/1; 1/0/2; 1/0/3" },                                                                   \
         { SQL_TRIM_LIST, "fewer than may stay", .jobs = "1/0/1; 1/0/2",                                      \
           .params = { "1", FIRST, NOW, "{5,5}", "{2,1}", "{1,2}" }, .left = "1/0/1; 1/0/2" },                \
@@ -268,14 +268,14 @@
           "fewer than go",                                                                                   \
           .jobs = "1/0/1; 1/0/2",                                                                            \
           .params = { "1", FIRST, NOW, "{5}", "{1}", "{1}" },                                                \
-          .rows = "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t",                              \
+          .rows = "0 1 11:00:00 13:00:00 60 - - t; 0 2 11:00:00 13:00:00 60 - - t",                          \
           .left = "" },                                                                                      \
         { SQL_TRIM_LIST,                                                                                     \
           "no element stays, and none is removed twice",                                                     \
           .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
           .params = { "1", FIRST, NOW, "{2,0}", "{1,1}", "{1,2}" },                                          \
-          .rows =                                                                                            \
-              "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t; 0 3 11:00:00 13:00:00 60 - f",    \
+          .rows = "0 1 11:00:00 13:00:00 60 - - t; 0 2 11:00:00 13:00:00 60 - - t; 0 3 11:00:00 13:00:00 "   \
+                  "60 - - f",                                                                                \
           .left = "" },                                                                                      \
         { SQL_PUT_BACK_JOBS,                                                                                 \
           "as they were, unless they are there",                                                             \

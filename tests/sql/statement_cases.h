@@ -643,7 +643,7 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1,2}", "{1,1,1}", "{@12:00:00,@12:00:00,@11:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",
                   "{@12:00:00,@12:00:00,NULL}", "{7,8,NULL}", "{@11:00:00,@12:05:00,NULL}",
                   "{@13:00:00,@13:00:00,NULL}", "{NULL,@12:05:00,NULL}", "{1,1,0}" },
-      .rows = "1 0 7 t - 13:00:00 60 -; 1 0 8 t - 13:00:00 60 -", .ordered = true,
+      .rows = "1 0 7 t - 13:00:00 60 - -; 1 0 8 t - 13:00:00 60 - -", .ordered = true,
       .left = "1/0/1; 1/0/7 attempts=2 backoff=3 deadqueue=d headers={\"tick\":null}; "
               "1/0/8 ready=12:05:00 wake=12:05:00 attempts=2 backoff=3 deadqueue=d headers={\"tick\":null}",
       .query = "select string_agg((encode(name, 'escape'), (next_at at time zone 'UTC')::time, (last_at at "
@@ -660,7 +660,7 @@ static const struct stmt_case cases[] = {
                   "{7,8,9,10}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
                   "{@10:00:00,@11:00:00,@11:00:00,@12:00:00}", NOW },
-      .rows = "1 0 7 t - 13:00:00 60 \"g\"; 1 0 8 t - 13:00:00 60 \"g\"; 1 0 9 t - 13:00:00 60 -",
+      .rows = "1 0 7 t - 13:00:00 60 \"g\" -; 1 0 8 t - 13:00:00 60 \"g\" -; 1 0 9 t - 13:00:00 60 - -",
       .left = ANY,
       .query = "select string_agg(concat_ws(' ', id, headers, ready_at = 'infinity', encode(unique_key, "
                "'escape')), '; ' "
@@ -687,8 +687,8 @@ static const struct stmt_case cases[] = {
                   "{21,22,23,24}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
                   "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW },
-      .rows = "1 0 2 f 12:00:30 13:00:00 60 -; 1 0 22 t - 13:00:00 60 -; 1 0 23 t - 13:00:00 60 -; "
-              "1 0 24 t - 13:00:00 60 -; 1 0 4 f 11:00:00 13:00:00 60 -",
+      .rows = "1 0 2 f 12:00:30 13:00:00 60 - -; 1 0 22 t - 13:00:00 60 - -; 1 0 23 t - 13:00:00 60 - -; 1 0 "
+              "24 t - 13:00:00 60 - -; 1 0 4 f 11:00:00 13:00:00 60 - -",
       .left = ANY,
       .query = "select string_agg(concat_ws(' ', id, (next_at at time zone 'UTC')::time, last_id, (last_at "
                "at time zone "
@@ -699,7 +699,7 @@ static const struct stmt_case cases[] = {
       "; update pgdisque.schedule set last_queue_id = 1, last_id = 1, overlap = 2; " IN_FLOW(1),
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{@12:00:00}", "{21}", "{@11:00:00}",
                   "{@13:00:00}", "{NULL}", "{1}", "{@12:00:00}", NOW },
-      .rows = "1 0 1 f 11:00:00 13:00:00 60 -; 1 0 21 t - 13:00:00 60 -", .left = ANY, .query = FLOWS_NOW,
+      .rows = "1 0 1 f 11:00:00 13:00:00 60 - t; 1 0 21 t - 13:00:00 60 - -", .left = ANY, .query = FLOWS_NOW,
       .found = "1:3:f" },
     { SQL_FIRE_SCHEDULES, "no tick that another server has fired, and none of a changed or removed schedule",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'"),

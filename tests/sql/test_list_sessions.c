@@ -101,7 +101,7 @@ static void others_are_not_made_up_for(void **state) {
     (void)state;
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "1", NOW);
     assert_string_equal(CALL(b, SQL_TRIM_LIST, "1", "-1", "0", NOW, "{2}", "{1}", "{1}"),
-                        "0 2 11:00:00 13:00:00 60 - t");
+                        "0 2 11:00:00 13:00:00 60 - - t");
     assert_string_equal(sql(a, "rollback"), "");
     assert_string_equal(jobs_now(a), "1/0/1; 1/0/3; 1/0/4; 1/0/5");
 }
@@ -137,8 +137,8 @@ static void keys_pass_over_others(void **state) {
                         "");
     assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "2", "f", NOW), "- - - - - - - - 2");
     assert_string_equal(CALL(b, SQL_EMPTY_LIST, ALL_OF_1),
-                        "0 3 0 5 11:00:00 12:30:00 60 -; 0 4 0 5 11:00:00 12:30:00 60 -; "
-                        "0 5 0 5 11:00:00 12:30:00 60 -");
+                        "0 3 0 5 11:00:00 12:30:00 60 - -; 0 4 0 5 11:00:00 12:30:00 60 - -; "
+                        "0 5 0 5 11:00:00 12:30:00 60 - -");
     assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW), "- - - - - - - - 0");
     assert_string_equal(sql(a, "rollback"), "");
     assert_string_equal(jobs_now(a), "1/0/1; 1/0/2; 2/0/9 expires=12:30:00 retry=1 body=y");

@@ -163,7 +163,7 @@ static void test_all_joined_clients_get_the_error(void **state) {
 /* The next search begins behind the removed elements. */
 static void test_the_frontier_moves(void **state) {
     struct queue *q = queue_named("q1");
-    PGresult *res = fake_rows(7);
+    PGresult *res = fake_rows(8);
     static const int64_t ids[] = { 101, 103, 102, 900 };
 
     (void)state;
@@ -174,8 +174,9 @@ static void test_the_frontier_moves(void **state) {
         fake_set_int(res, i, 0, 2, 0);
         fake_set_int(res, i, 1, 8, ids[i]);
         fake_set_int(res, i, 2, 8, 0);
-        fake_set_int(res, i, 6, 1, ids[i] != 900);
+        fake_set_int(res, i, 7, 1, ids[i] != 900);
         assert_int_equal(PQsetvalue(res, i, 5, NULL, -1), 1);
+        assert_int_equal(PQsetvalue(res, i, 6, NULL, -1), 1);
     }
     fake_commit(fake_write_conn(), &res);
     assert_replied("+OK");

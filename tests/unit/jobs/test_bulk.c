@@ -25,8 +25,8 @@ enum { FROM, TO, SIGN };
 
 #define PAGE 1000
 
-static struct op *const ops[] = { &op_empty_list,   &op_date_list, &op_rename_list,
-                                  &op_find_commits, &op_list_life, NULL };
+static struct op *const ops[] = { &op_empty_list,   &op_end_in_flows, &op_date_list, &op_rename_list,
+                                  &op_find_commits, &op_list_life,    NULL };
 static struct buf replies;
 
 static const struct command del = { .handler = cmd_del },
@@ -98,6 +98,7 @@ static void commit_page(int columns, int count, int64_t first, int64_t end) {
         if (columns > 4) {
             fake_set_int(res, i, 4, 8, 0);
             assert_int_equal(PQsetvalue(res, i, 7, NULL, -1), 1);
+            assert_int_equal(PQsetvalue(res, i, 8, NULL, -1), 1);
         }
     }
     fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
@@ -114,17 +115,17 @@ static void test_pages_end_where_the_list_did(void **state) {
     command(&del, "q1", NULL);
     assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
     assert_int_equal(fake_scalar(sent(0), END_RANK), INT16_MAX);
-    commit_page(8, PAGE, 1, 2900);
+    commit_page(9, PAGE, 1, 2900);
     assert_replied("");
     assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);
     assert_int_equal(fake_scalar(sent(0), AFTER_ID), PAGE);
     assert_int_equal(fake_scalar(sent(0), END_ID), 2900);
     assert_int_equal(q->scan.position.id, PAGE);
     /* Others have been pushed; the end stays. */
-    commit_page(8, PAGE, PAGE + 1, 5000);
+    commit_page(9, PAGE, PAGE + 1, 5000);
     assert_int_equal(fake_scalar(sent(0), AFTER_ID), 2 * PAGE);
     assert_int_equal(fake_scalar(sent(0), END_ID), 2900);
-    commit_page(8, 900, 2 * PAGE + 1, 5000);
+    commit_page(9, 900, 2 * PAGE + 1, 5000);
     assert_replied(":1");
     assert_int_equal(queue_len(q), 100);
     assert_int_equal(q->scan.position.id, 2900);
@@ -138,11 +139,37 @@ static void test_all_is_gone(void **state) {
     for (int64_t id = 3; id > 0; id--)
         position_add_key(&q->scan, (struct job_key){ q->id, 0, id });
     command(&del, "q1", NULL);
-    commit_page(8, 2, 1, 3);
+    commit_page(9, 2, 1, 3);
     assert_replied(":1");
     assert_false(q->scan.may_have_more);
     assert_int_equal(q->scan.key_count, 1);
     assert_int_equal(q->scan.keys[0].id, 3);
+}
+
+/* Jobs that wait for a deleted job do not wait for a search. */
+static void test_a_deleted_job_of_a_workflow(void **state) {
+    PGresult *res = fake_rows(9);
+
+    (void)state;
+    command(&del, "q1", NULL);
+    fake_set_int(res, 0, 0, 2, 0);
+    fake_set_int(res, 0, 1, 8, 7);
+    fake_set_int(res, 0, 2, 2, 0);
+    fake_set_int(res, 0, 3, 8, 7);
+    fake_set_int(res, 0, 4, 8, 0);
+    assert_int_equal(PQsetvalue(res, 0, 7, NULL, -1), 1);
+    fake_set_int(res, 0, 8, 1, true);
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
+    batch_flush();
+    assert_replied(":1");
+    assert_int_equal(sent(0)->stmt, SQL_END_IN_FLOWS);
+    assert_int_equal(fake_element(sent(0), 0, 0), 7);
+    /* The end was counted. */
+    res = fake_rows(10);
+    fake_set_int(res, 0, COL_END_IN_FLOWS_KIND, 4, 3);
+    fake_set_int(res, 0, COL_END_IN_FLOWS_ORDINAL, 4, 1);
+    assert_int_equal(PQsetvalue(res, 0, COL_END_IN_FLOWS_EXIT, NULL, -1), 1);
+    fake_commit(fake_write_conn(), &res);
 }
 
 /* In between the queue is told of a job before the page. Claims search there. */
@@ -152,8 +179,8 @@ static void test_a_return_in_between(void **state) {
     (void)state;
     command(&del, "q1", NULL);
     queue_scan_from(q, (struct job_key){ q->id, -5, 0 });
-    commit_page(8, PAGE, 1, 5000);
-    commit_page(8, 0, 0, 0);
+    commit_page(9, PAGE, 1, 5000);
+    commit_page(9, 0, 0, 0);
     assert_replied(":1");
     assert_true(q->scan.may_have_more);
     assert_true(job_key_before(q->scan.position, (struct job_key){ q->id, -5, 1 }));
@@ -210,12 +237,12 @@ static void test_for_ever(void **state) {
 /* ---- RENAME ---- */
 
 static void commit_renamed(int32_t from, int32_t to) {
-    PGresult *res = fake_rows(9);
+    PGresult *res = fake_rows(10);
 
     for (int i = 0; i < 4; i++) {
         int32_t queue_id = i < 2 ? from : to;
 
-        for (int col = 6; col < 9; col++)
+        for (int col = 6; col < 10; col++)
             assert_int_equal(PQsetvalue(res, i, col, NULL, -1), 1);
         fake_set_int(res, i, 0, 4, queue_id);
         fake_set_int(res, i, 1, 2, 0);
@@ -223,7 +250,7 @@ static void commit_renamed(int32_t from, int32_t to) {
         fake_set_int(res, i, 3, 8, 0);
     }
     assert_int_equal(PQsetvalue(res, 3, 0, NULL, -1), 1);
-    fake_set_int(res, 3, 8, 4, 1);
+    fake_set_int(res, 3, 9, 4, 1);
     fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL, NULL });
     batch_flush();
 }
@@ -299,6 +326,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_pages_end_where_the_list_did),
         TEST(test_all_is_gone),
+        TEST(test_a_deleted_job_of_a_workflow),
         TEST(test_a_return_in_between),
         TEST(test_several_keys),
         TEST(test_del_is_said_again),
