@@ -210,6 +210,10 @@ begin
     settled := pgdisque.api_settle(queue, place.queue_id, 0, 0, null, 2147483647, null, null, null);
     if parent is not null then
         parent_id := pgdisque.api_open_batch(parent);
+        if not {{may_nest(parent_id)}} then
+            raise exception 'LIMIT batches are nested in at most 16 levels'
+                using errcode = 'invalid_parameter_value';
+        end if;
         update pgdisque.batch as b set total = b.total + 1 where b.id = parent_id;
     end if;
     new_id := pgdisque.api_new_id();

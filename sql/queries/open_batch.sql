@@ -1,7 +1,7 @@
 -- Opens a batch: BATCH NEW. Its waiting job is the completion job, and keeps the place of the batch in its parent.
 -- params: $1 id, $2 expires_at, $3 queue_id, $4 retry, $5 body (null: no completion job), $6 failure_id,
 --         $7 failure_body (null: none), $8 parent (0: none; also the id of a job of the parent)
--- returns: is_open (false: the parent is unknown or complete)
+-- returns: is_open (false: the parent is unknown, complete or too deep), is_too_deep
 -- locks: the parent
 -- index: batch_pkey, flow_job_pkey
 with parent as materialized (
@@ -15,11 +15,15 @@ with parent as materialized (
       and b.completed_at is null
     for no key update of b
 ),
+room as materialized (
+    select p.id, {{may_nest(p.id)}} as may_nest
+    from parent as p
+),
 opened as (
     insert into pgdisque.batch (id, failure_id, queue_id, retry, failure_body)
     select $1::bigint, $6::bigint, $3::integer, $4::integer, $7::bytea
     where $8::bigint = 0
-       or exists (select from parent)
+       or exists (select from room as r where r.may_nest)
     on conflict (id) do nothing
     returning id
 ),
@@ -44,4 +48,5 @@ put_aside as (
 )
 select
     exists (select from opened)
-    or exists (select from pgdisque.batch as b where b.id = $1::bigint) as is_open
+    or exists (select from pgdisque.batch as b where b.id = $1::bigint) as is_open,
+    exists (select from room as r where not r.may_nest) as is_too_deep

@@ -16,6 +16,9 @@
 #include "queue/queue_store.h"
 #include "queue/settings.h"
 
+/* The limit is in sql/parts/may_nest.sql. */
+#define TOO_DEEP "LIMIT batches are nested in at most 16 levels"
+
 static const char *const outcome_names[] = { NULL, "done", "dead", "cancelled", "expired" };
 
 static void batch_reply_id(struct req *r, struct job_key key, int64_t expires_at, int32_t retry) {
@@ -130,7 +133,7 @@ static void batch_new_end(struct task *t, const PGresult *rows) {
 
     b->q->users--;
     if (!row_bool(rows, 0, COL_OPEN_BATCH_IS_OPEN)) {
-        req_error(r, NO_BATCH);
+        req_error(r, "%s", row_bool(rows, 0, COL_OPEN_BATCH_IS_TOO_DEEP) ? TOO_DEEP : NO_BATCH);
         return;
     }
     batch_reply_id(r, (struct job_key){ b->q->id, 0, b->id }, batch_expires_at(b->id), b->retry);

@@ -22,6 +22,10 @@
     "insert into pgdisque.batch (id, failure_id, total, done, closed_at, queue_id, retry, failure_body) " \
     "select v.id, v.id + 100, v.total, v.done, case when v.is_closed then now() end, 1, 60, 'f' from "    \
     "(values " values ") as v (id, total, done, is_closed)"
+/* Batch 9 is on this level of nested batches. Batch 10 is around it, and so on. */
+#define NESTED(level)                                                                                      \
+    "insert into pgdisque.flow_job (id, batch_id, queue_id, rank, expires_at, retry) select n, n + 1, 1, " \
+    "0, " LATER ", 60 from generate_series(9, 7 + " level ") as n; " BATCHES("(9, 1, 0, false)")
 #define COMPLETION(id) \
     WAITING("(" id ", 0, false, timestamptz " LATER ")") "; update pgdisque.waiting_job set is_batch = true"
 /* A job of workflows, and its row. */
@@ -179,11 +183,25 @@
           "in an open parent",                                                                               \
           .setup = BATCHES("(9, 1, 0, false)"),                                                              \
           .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
-          .rows = "t",                                                                                       \
+          .rows = "t f",                                                                                     \
           .query = "select (" BATCHES_NOW ") || ', ' || (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",       \
           .found = "5:0:0:0:0:f 9:2:0:0:0:f, 5:9:f, 5:0:0" },                                                \
         { SQL_OPEN_BATCH, "in an unknown parent",                                                            \
-          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" }, .rows = "f" },                      \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" }, .rows = "f f" },                    \
+        { SQL_OPEN_BATCH,                                                                                    \
+          "on the last level",                                                                               \
+          .setup = NESTED("15"),                                                                             \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
+          .rows = "t f",                                                                                     \
+          .query = BATCHES_NOW,                                                                              \
+          .found = "5:0:0:0:0:f 9:2:0:0:0:f" },                                                              \
+        { SQL_OPEN_BATCH,                                                                                    \
+          "below the last level",                                                                            \
+          .setup = NESTED("16"),                                                                             \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
+          .rows = "f t",                                                                                     \
+          .query = "select (" BATCHES_NOW ") || ', ' || coalesce((" WAITING_NOW "), '-')",                   \
+          .found = "9:1:0:0:0:f, -" },                                                                       \
         { SQL_CLOSE_BATCH,                                                                                   \
           "by one of its jobs",                                                                              \
           .setup = FLOW_JOBS("(1, 9, null)") "; " BATCHES("(9, 1, 0, false)"),                               \

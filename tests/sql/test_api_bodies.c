@@ -185,6 +185,17 @@ static void batches_are_found_by_their_jobs(void **state) {
     assert_string_equal(sql(a, "select count(*) from pgdisque.batch('%s')", job), "0");
 }
 
+static void batches_nest_in_16_levels(void **state) {
+    const char *batch = NULL;
+
+    (void)state;
+    for (int level = 1; level <= 16; level++)
+        batch = batch == NULL ? sql(a, "select pgdisque.new_batch('done')")
+                              : sql(a, "select pgdisque.new_batch('done', parent => '%s')", batch);
+    assert_string_equal(sql(a, "select pgdisque.new_batch('done', parent => '%s')", batch), "error 22023");
+    does(a, "16 15", "select count(*), sum(total) from pgdisque.batch");
+}
+
 /* A server counts the outcomes. The worker of the running job cannot change its outcome. */
 static void cancelled_jobs_of_workflows_are_noted(void **state) {
     const char *queued, *running, *done_job, *late;
@@ -246,6 +257,7 @@ int main(void) {
         TEST(progress_is_noted),
         TEST(predecessors_have_results),
         TEST(batches_are_found_by_their_jobs),
+        TEST(batches_nest_in_16_levels),
         TEST(cancelled_jobs_of_workflows_are_noted),
         TEST(flows_follow_another_priority),
         TEST(producers_make_workflows),
