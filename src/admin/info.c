@@ -9,6 +9,7 @@
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/bootstrap.h"
+#include "jobs/waiting_count.h"
 #include "jobs/waitjob.h"
 #include "net/pubsub.h"
 #include "queue/queue.h"
@@ -55,9 +56,12 @@ static void latency_info(struct buf *out, const char *name, unsigned per_thousan
 static void jobs_section(struct buf *out) {
     buf_printf(out, "registered_jobs:%lld\r\ndead_jobs:%lld\r\n", (long long)queue_jobs_total(),
                (long long)queue_jobs_dead());
-    buf_printf(out, "queued_jobs:%lld\r\ndelayed_jobs:%lld\r\nactive_jobs:%lld\r\nwaiting_jobs:%lld\r\n",
+    buf_printf(out,
+               "queued_jobs:%lld\r\ndelayed_jobs:%lld\r\nactive_jobs:%lld\r\nwaiting_jobs:%lld\r\n"
+               "after_jobs:%lld\r\n",
                (long long)queue_jobs_queued(), (long long)queue_jobs_delayed(),
-               (long long)queue_jobs_active(), (long long)queue_jobs_waiting());
+               (long long)queue_jobs_active(), (long long)queue_jobs_waiting(),
+               (long long)waiting_count_all());
     latency_info(out, "latency_p50_ms", 500);
     latency_info(out, "latency_p99_ms", 990);
 }

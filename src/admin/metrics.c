@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "config/memory_budget.h"
 #include "jobs/bootstrap.h"
+#include "jobs/waiting_count.h"
 #include "jobs/waitjob.h"
 #include "net/client.h"
 #include "pg/db.h"
@@ -188,6 +189,10 @@ static double queue_metric_waits(const struct queue *q) {
     return (double)queue_waiting(q);
 }
 
+static double queue_metric_after(const struct queue *q) {
+    return (double)waiting_count(q);
+}
+
 static double queue_metric_dead(const struct queue *q) {
     return q->counters.dead > 0 ? (double)q->counters.dead : 0;
 }
@@ -225,6 +230,7 @@ static const struct {
     { METRIC_QUEUE_ACTIVE, queue_metric_active },
     { METRIC_QUEUE_DELAYED, queue_metric_delayed },
     { METRIC_QUEUE_WAITS, queue_metric_waits },
+    { METRIC_QUEUE_AFTER, queue_metric_after },
     { METRIC_QUEUE_DEAD, queue_metric_dead },
     { METRIC_QUEUE_OLDEST_AGE, queue_metric_oldest },
     { METRIC_QUEUE_IN, queue_metric_in },

@@ -4,6 +4,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "jobs/waiting_count.h"
 #include "net/usage.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
@@ -156,6 +157,7 @@ static void reply_states(struct req *r, const struct queue *q) {
     queue_pair_int(r, "delayed", queue_delayed(q));
     queue_pair_int(r, "active", queue_active(q));
     queue_pair_int(r, "waiting", queue_waiting(q));
+    queue_pair_int(r, "after", waiting_count(q));
     queue_pair_int(r, "oldest-ms", queue_oldest_us(q) / US_PER_MS);
     reply_latency(r, q, "latency-p50-ms", 500);
     reply_latency(r, q, "latency-p99-ms", 990);
@@ -168,7 +170,7 @@ static void reply_stat(struct req *r, struct queue *q, int64_t running, int64_t 
     size_t limit_pairs =
         (has_limits ? 2 + limits_are_per_group(q) + (running >= 0) : 0) + reply_extra_limits(r, q, true);
 
-    reply_array(r, 2 * (17 + limit_pairs + (retention > 0) + (kept >= 0)));
+    reply_array(r, 2 * (18 + limit_pairs + (retention > 0) + (kept >= 0)));
     reply_bulk_str(r, "name");
     reply_bulk(r, q->name);
     queue_pair_int(r, "len", queue_len(q));

@@ -2,7 +2,8 @@
 import { fields } from './api.js';
 
 // The figures of a queue as an object, or null if the queue does not exist. Limits that the queue does not have
-// are undefined. held: jobs that wait for other jobs. oldest: the age of the oldest queued job in milliseconds, null for
+// are undefined. held: jobs that wait for other jobs, after: those of them
+// that wait for predecessors. oldest: the age of the oldest queued job in milliseconds, null for
 // an empty queue. half and most: the wait in milliseconds that half of the jobs, and 99 of 100 jobs, do not exceed.
 export function queueFigures(reply) {
   if (reply === null || reply === undefined) return null;
@@ -13,7 +14,8 @@ export function queueFigures(reply) {
     dead: q.dead,
     delayed: q.delayed,
     active: q.active,
-    held: q.waiting,
+    held: q.waiting + q.after,
+    after: q.after,
     kept: q.kept,
     oldest: q.len > 0 ? q['oldest-ms'] : null,
     half: q['latency-p50-ms'],

@@ -71,7 +71,8 @@ export async function viewQueue({ root, parts, query, signal }) {
 
   function draw(now) {
     const change = rateOf(now, figures);
-    for (const name of ['len', 'active', 'delayed', 'held', 'dead']) numbers.set(name, compact(figures[name]));
+    for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, compact(figures[name]));
+    numbers.set('held', compact(figures.held), figures.after ? `${compact(figures.after)} for predecessors` : '');
     for (const counter of ['added', 'delivered']) {
       numbers.set(counter, rate(change[counter]), `${compact(figures[counter])} in total`);
     }

@@ -160,6 +160,13 @@ struct queue_adds {
     int64_t pushes_ended; /* the part of pushes_sent whose transaction has ended */
 };
 
+/* Its jobs that wait for predecessors; waiting_count() reads it.
+ * Written by waiting_count.c. */
+struct queue_after {
+    int64_t jobs;
+    uint64_t pass; /* the pass that counted them */
+};
+
 /* A queue. */
 struct queue {
     UT_hash_handle by_name;
@@ -191,6 +198,7 @@ struct queue {
     struct queue_claims claims;
     struct claim_ahead *ahead; /* NULL: no jobs are claimed ahead; written by claim_ahead.c */
     struct queue_adds adds;
+    struct queue_after after;
     struct queue_waiters waiting;
     struct queue_matches matches;
     struct queue_limits limits;

@@ -28,6 +28,7 @@
 #include "jobs/library_values.h"
 #include "jobs/retained.h"
 #include "jobs/schedule.h"
+#include "jobs/waiting_count.h"
 #include "jobs/waitjob.h"
 #include "jobs/worker_names.h"
 #include "net/client.h"
@@ -294,6 +295,7 @@ static const struct periodic {
     { SECOND_TICKS, true, groups_look },
     { 1, true, flows_look },
     { SECOND_TICKS, true, flows_prune },
+    { 1, true, waiting_count_tick },
     { SECOND_TICKS, true, lease_second },
     { SECOND_TICKS, true, retained_tick },
     { SECOND_TICKS, true, dead_retention_tick },

@@ -139,12 +139,49 @@ static void test_latency(void **state) {
     assert_int_equal(number(at[C], "QLEN late ACTIVE QUEUED"), 1);
 }
 
+static bool all_have_after(const char *queue, const char *want) {
+    for (int i = 0; i < SERVERS; i++)
+        if (strcmp(queue_field(at[i], queue, "after"), want) != 0)
+            return false;
+    return true;
+}
+
+/* The jobs fill several pages of a count, and a page has jobs of several queues. */
+static void test_jobs_that_wait_for_predecessors(void **state) {
+    static const char *const queues[] = { "after1", "after2", "after3" };
+
+    (void)state;
+    for (int i = 0; i < SERVERS; i++)
+        add_job(at[i], queues[i], "x", "");
+    run_sql(
+        "insert into pgdisque.waiting_job (id, queue_id, pending, expires_at, retry, delay, rank, replicate, "
+        "body) select q.id * 100000 + n, q.id, 1, now() + interval '1 day', 60, 0, 0, 1, '' "
+        "from pgdisque.queue as q, generate_series(1, 21000) as n where convert_from(q.name, 'UTF8') ~ "
+        "'^after'");
+    EVENTUALLY(all_have_after("after1", "21000"));
+    EVENTUALLY(all_have_after("after2", "21000"));
+    EVENTUALLY(all_have_after("after3", "21000"));
+    EVENTUALLY(info_number(at[B], "after_jobs") == 63000);
+    run_sql("delete from pgdisque.waiting_job where queue_id = (select id from pgdisque.queue where name = "
+            "'after2')");
+    EVENTUALLY(all_have_after("after2", "0"));
+    EVENTUALLY(info_number(at[C], "after_jobs") == 42000);
+    assert_true(all_have_after("after1", "21000") && all_have_after("after3", "21000"));
+    run_sql("delete from pgdisque.waiting_job");
+    EVENTUALLY(all_have_after("after1", "0"));
+    EVENTUALLY(info_number(at[A], "after_jobs") == 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_change_of_a_state), TEST(test_changes_by_sql), TEST(test_changes_by_time),
-        TEST(test_a_server_restarts),      TEST(test_latency),
+        TEST(test_each_change_of_a_state),
+        TEST(test_changes_by_sql),
+        TEST(test_changes_by_time),
+        TEST(test_a_server_restarts),
+        TEST(test_latency),
+        TEST(test_jobs_that_wait_for_predecessors),
     };
 
     return RUN_SUITE("states", tests);

@@ -187,6 +187,9 @@ module.exports = {
         return figures[name] === 1 && (await tile(label).innerText()) === '1';
       });
     }
+    const first = await server.run('ADDJOB', 'elsewhere', 'a', '0');
+    await server.run('ADDJOB', 'waits', 'e', '0', 'AFTER', first);
+    await until('the waiting jobs', async () => (await tile('Wait for jobs').innerText()) === '2');
     await until('the wait is shown', async () => /^\d/.test(await tile('Wait of a job').innerText()));
     await visit(page, '#/queues?filter=waits');
     await page.waitForSelector('th:has-text("Wait p99"):visible');

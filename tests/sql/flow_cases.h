@@ -223,6 +223,19 @@
                            "), (4, 1, false, '2020-01-01'), (5, 1, false, " LATER                            \
                            ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5",                \
           .params = { "{2,1}", NOW }, .rows = "1 0; 2 1" },                                                  \
+        { SQL_PAGE_WAITING, "of each queue, without those that end",                                         \
+          .setup = WAITING("(3, 1, false, timestamptz " LATER                                                \
+                           "), (4, 1, false, '2020-01-01'), (5, 1, false, " LATER "), "                      \
+                           "(6, 1, false, " LATER "), (7, 1, false, " LATER                                  \
+                           ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5; "               \
+                                "update pgdisque.waiting_job set queue_id = 2, rank = -1 where id > 5",      \
+          .params = { "0", "0", "0", "100", NOW }, .rows = "1 0 5 1; 2 -1 7 2" },                            \
+        { SQL_PAGE_WAITING, "a part of a queue",                                                             \
+          .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, " LATER                      \
+                           "), (5, 1, false, " LATER ")"),                                                   \
+          .params = { "1", "0", "3", "1", NOW }, .rows = "1 0 4 1" },                                        \
+        { SQL_PAGE_WAITING, "after the last one", .setup = WAITING("(3, 1, false, timestamptz " LATER ")"),  \
+          .params = { "1", "0", "3", "1", NOW }, .rows = "" },                                               \
         { SQL_DELETE_JOBS,                                                                                   \
           "waiting jobs, once",                                                                              \
           .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, '2020-01-01')"),             \

@@ -63,6 +63,7 @@ static const struct planned planned[] = {
     { SQL_COMPLETE_BATCHES, HOT, "'{1,2}', now()" },
     { SQL_STUCK_FLOWS, HOT | SORTS, "now(), 1, 100" },
     { SQL_STUCK_BATCHES, 0, "100" },
+    { SQL_PAGE_WAITING, HOT | SORTS, "1, 0::smallint, 1, 100, now()" },
     { SQL_PRUNE_FLOWS, HOT, "now(), now(), 1, 100" },
     { SQL_OPEN_BATCH, HOT, "1, now(), 1, 60, 'x', 2, 'y', 3" },
     { SQL_CLOSE_BATCH, HOT, "1" },

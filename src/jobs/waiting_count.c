@@ -1,0 +1,102 @@
+/* Counts the jobs of all queues that wait for predecessors, in passes over their rows. */
+#include "jobs/waiting_count.h"
+
+#include "base/clock.h"
+#include "base/job_key.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "queue/queue.h"
+
+/* Rows of a page. */
+#define WAITING_PAGE 20000
+/* The next page waits for this many times the duration of the last one. */
+#define WAITING_SHARE 20
+/* The next pass begins after this time. */
+#define WAITING_PAUSE_US US_PER_S
+
+static struct {
+    struct task task;
+    int64_t sent_us; /* clock_mono() */
+    int64_t next_us;
+    uint64_t passes;    /* passes that have ended */
+    struct job_key pos; /* the last job of the pages before; queue_id 0: the next page is the first */
+    int64_t queue_jobs; /* jobs of the queue of pos that the pages before had */
+    int64_t pass_jobs;  /* jobs of the queues before that one */
+    int64_t all;        /* jobs of the last pass */
+} waiting = { .task = { .op = &op_page_waiting, .rows = 1 } };
+
+/* The running pass has counted the queues before that of pos. The others have the number of the last pass. */
+int64_t waiting_count(const struct queue *q) {
+    bool is_counted = q->after.pass == waiting.passes + 1;
+    bool is_last = q->after.pass == waiting.passes && q->id >= waiting.pos.queue_id;
+
+    return is_counted || is_last ? q->after.jobs : 0;
+}
+
+int64_t waiting_count_all(void) {
+    return waiting.all;
+}
+
+void waiting_count_tick(void) {
+    if (clock_mono() >= waiting.next_us)
+        batch_add_idle(&waiting.task);
+}
+
+static void waiting_begin(struct params *p) {
+    waiting.sent_us = clock_mono();
+    params_set_int4(p, 0, waiting.pos.queue_id);
+    params_set_int2(p, 1, waiting.pos.rank);
+    params_set_int8(p, 2, waiting.pos.id);
+    params_set_int4(p, 3, WAITING_PAGE);
+    params_set_time(p, 4, clock_db());
+}
+
+/* No further page has jobs of the queue of pos. */
+static void waiting_end_queue(void) {
+    struct queue *q = queue_find_id(waiting.pos.queue_id);
+
+    if (q != NULL)
+        q->after = (struct queue_after){ .jobs = waiting.queue_jobs, .pass = waiting.passes + 1 };
+    waiting.pass_jobs += waiting.queue_jobs;
+    waiting.queue_jobs = 0;
+}
+
+static void waiting_row(const PGresult *rows, int row) {
+    struct job_key key = row_full_key(rows, row, COL_PAGE_WAITING_QUEUE_ID);
+
+    if (key.queue_id != waiting.pos.queue_id)
+        waiting_end_queue();
+    waiting.pos = key;
+    waiting.queue_jobs += row_int8(rows, row, COL_PAGE_WAITING_WAITING);
+}
+
+static void waiting_end_pass(void) {
+    waiting_end_queue();
+    waiting.all = waiting.pass_jobs;
+    waiting.pass_jobs = 0;
+    waiting.pos = (struct job_key){ .queue_id = 0 };
+    waiting.passes++;
+}
+
+/* The page after the last one is empty. */
+static void waiting_page_end(struct task *t, const PGresult *rows) {
+    int64_t pause_us = (clock_mono() - waiting.sent_us) * WAITING_SHARE;
+
+    (void)t;
+    for (int i = 0; i < PQntuples(rows); i++)
+        waiting_row(rows, i);
+    if (PQntuples(rows) == 0) {
+        waiting_end_pass();
+        pause_us = pause_us > WAITING_PAUSE_US ? pause_us : WAITING_PAUSE_US;
+    }
+    waiting.next_us = clock_mono() + pause_us;
+}
+
+/* The next tick reads the page again. */
+static void waiting_page_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+OPERATION(page_waiting, .alone = true, .begin = waiting_begin, .on_end = waiting_page_end,
+          .fail = waiting_page_fail);
