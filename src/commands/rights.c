@@ -232,7 +232,9 @@ void rights_note_refusal(const struct client *c, enum acl_log_reason reason, enu
 }
 
 static enum acl_log_context context_of(const struct req *r, const struct client *c) {
-    return c->multi != NULL ? ACL_LOG_MULTI : script_is(r->cmd) ? ACL_LOG_SCRIPT : ACL_LOG_TOPLEVEL;
+    return c->multi != NULL || r->exec != NULL ? ACL_LOG_MULTI
+           : script_is(r->cmd)                 ? ACL_LOG_SCRIPT
+                                               : ACL_LOG_TOPLEVEL;
 }
 
 /* Counts the refusal of a queue that the command found in an option or in a row. ACL LOG describes the client, so a
