@@ -28,6 +28,9 @@ static const char *const user_names[] = {
 #undef X
 };
 
+/* A queue of Laravel. */
+#define LARAVEL "shop:queues:q"
+
 /*
  * A call, and the class of its reply for each user. $ID is a job of shop:q.
  * A: NOAUTH. P: NOPERM. O: any other reply. U: the reply is that for the ID of a deleted job, and the job is
@@ -200,6 +203,27 @@ static const struct row {
     { "EVALSHA 249269d94f90c85be8630a56564ef51c1b3b851b 1 shop:l", "AOPPO" },     /* LLEN */
     { "EVALSHA 4e92c9c2943985bb6b3ac9a3ecfdd7e9255d4b92 2 shop:l x y", "APOPO" }, /* RPUSH */
     { "EVALSHA b9af23c13eeefc2ae7a9375fe3d3645e2e9c9fc8 1 shop:l 1", "AOPPO" },   /* LPOP */
+    { "EVALSHA f024d38f3b8ceec15a07369746e81089c1f100a0 1 shop:l", "AOPPO" },     /* LLEN */
+    { "EVALSHA_RO f024d38f3b8ceec15a07369746e81089c1f100a0 1 shop:l", "AOPPO" },
+    { "EVALSHA 1e9bc71bb4e219f149f84b07a80e1d52bec74ff0 3 " LARAVEL " " LARAVEL ":delayed " LARAVEL
+      ":reserved",
+      "AOPPO" }, /* QLEN */
+    { "EVALSHA c6c3b5e015599b1d21ebdfdfd21297861f6b481f 4 " LARAVEL " " LARAVEL ":delayed " LARAVEL
+      ":reserved " LARAVEL ":notify",
+      "APPPO" },                                                                               /* DEL */
+    { "EVALSHA c506d1d18588be7d128d961378675f2ef46fd856 1 " LARAVEL ":delayed 0 x", "APOPO" }, /* ADDJOB */
+    { "EVALSHA 230148430cb441a76f6486ae084405a674e00385 3 " LARAVEL " " LARAVEL ":reserved " LARAVEL
+      ":notify 5000000000",
+      "AOPPO" }, /* GETJOB */
+    { "EVALSHA 9459425458c937631eb364f1903eea127fb42402 2 " LARAVEL ":delayed " LARAVEL ":reserved $ID 0",
+      "AOUUO" }, /* NACK */
+    { "EVALSHA 9459425458c937631eb364f1903eea127fb42402 2 else:queues:q:delayed else:queues:q:reserved $ID 0",
+      "AOUUO" },
+    /* These do nothing. */
+    { "EVALSHA e83091beb663b6b1b0f53f78cd4d09c4e7b3fddf 3 shop:q x y z", "AOOOO" },
+    { "EVALSHA b43839a5eeb2b59b4245b4ab84848b14e782d82d 3 shop:q x y z 1", "AOOOO" },
+    { "EVALSHA f4a8a5467f9f4697a26fdfb839476b9ee52e897c 1 shop:q 1", "AOOOO" },
+    { "EVALSHA 000a4c2f82df69db1780053377a2c9b0741570e0 1 shop:q 1", "AOOOO" },
     { "SCRIPT EXISTS x", "AOOOO" },
     { "INFO", "APPPO" },
     { "METRICS", "APPPO" },
@@ -336,6 +360,22 @@ static void test_every_command_has_a_row(void **state) {
             fail_msg("%s has no row in the matrix of rights", names[i]);
 }
 
+/* A script has the rights of the command that does its work. */
+static void test_every_script_has_a_row(void **state) {
+    static const char *const hashes[] = {
+#define SCRIPT(sha1, ...) sha1,
+#define SCRIPT_BY(sha1, ...) sha1,
+#include "commands/scripts.def"
+#undef SCRIPT
+#undef SCRIPT_BY
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hashes / sizeof *hashes; i++)
+        if (!has_row(text_of("EVALSHA %s", hashes[i])))
+            fail_msg("the script %s has no row in the matrix of rights", hashes[i]);
+}
+
 /* Subcommands of operators are refused to other users, and the others are not. */
 static void test_every_subcommand(void **state) {
     static const struct {
@@ -391,6 +431,7 @@ static int drop_users(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_command_has_a_row),
+        cmocka_unit_test(test_every_script_has_a_row),
         cmocka_unit_test(test_every_row),
         cmocka_unit_test(test_every_subcommand),
     };
