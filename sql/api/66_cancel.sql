@@ -3,8 +3,8 @@
 set local search_path = pg_catalog, pg_temp;
 
 -- Ends jobs, as CANCEL: deletes a job without a worker, and marks a running job, which ends with its lease. Returns
--- their number. The worker hears of it with its next WORKING. The leader of the servers counts the ends in workflows
--- and batches.
+-- their number. The servers tell the worker after the commit, by the channel __cancel__:queue. The leader of the
+-- servers counts the ends in workflows and batches.
 create or replace function pgdisque.cancel_jobs(ids text[]) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
@@ -13,6 +13,7 @@ declare
     changed_at constant timestamptz := clock_timestamp();
     gone pgdisque.changed_job[];
     marked pgdisque.changed_job[];
+    messages text[];
     group_queues integer[];
     group_keys bytea[];
     unstarted integer;
@@ -45,7 +46,8 @@ begin
           and (o.attempts = 0) is not true
         returning row(
             o.queue_id, o.rank, o.id, o.ready_at, o.wake_at, o.owner, o.retry, true, o.ready_at
-        )::pgdisque.changed_job as job, j.id, j.in_flow
+        )::pgdisque.changed_job as job, j.id, j.in_flow,
+            pgdisque.api_item('u', o.queue_id, o.rank, o.id, pgdisque.api_us(o.expires_at)) || ',' || o.retry as message
     ),
     cancelled as materialized (
         select d.id, d.in_flow
@@ -74,6 +76,7 @@ begin
             from deleted as d
         ),
         (select array_agg(h.job) from held as h),
+        (select array_agg(h.message) from held as h),
         (select array_agg(d.queue_id order by d.queue_id, d.group_key) from deleted as d where d.group_key is not null),
         (
             select array_agg(d.group_key order by d.queue_id, d.group_key)
@@ -81,9 +84,10 @@ begin
             where d.group_key is not null
         ),
         (select count(*) from waiting as w)
-    into gone, marked, group_queues, group_keys, unstarted;
+    into gone, marked, messages, group_queues, group_keys, unstarted;
     perform pgdisque.api_tell(
-        array(select pgdisque.api_item('y', g.queue_id, g.rank, g.id, 8) from unnest(gone) as g)
+        coalesce(messages, '{}')
+        || array(select pgdisque.api_item('y', g.queue_id, g.rank, g.id, 8) from unnest(gone) as g)
         || pgdisque.api_next_in_groups(group_queues, group_keys, changed_at));
     return pgdisque.api_tell_changed(gone, 'gone', changed_at)
         + pgdisque.api_tell_changed(marked, 'leased', changed_at) + unstarted;

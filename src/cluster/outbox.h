@@ -40,7 +40,8 @@
     X(OUTBOX_WAKE, 't', "from SQL: queue,time: check the queue at that time")                                \
     X(OUTBOX_POLL, 'v', "from SQL: queue: jobs were added, and the message does not name them")              \
     X(OUTBOX_CLOCK, 'o', "time: the database's clock as the sender knows it; first in each message")         \
-    X(OUTBOX_GROUP, 'm', "from SQL: queue,rank,id: the next job of its group may become ready")
+    X(OUTBOX_GROUP, 'm', "from SQL: queue,rank,id: the next job of its group may become ready")              \
+    X(OUTBOX_CANCELLED, 'u', "from SQL: queue,rank,id,expires,retry: this running job was cancelled")
 
 enum outbox_item {
 #define X(id, letter, doc) id = letter,

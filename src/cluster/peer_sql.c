@@ -8,6 +8,7 @@
 #include "base/node.h"
 #include "cluster/peer_queues.h"
 #include "jobs/expire.h"
+#include "queue/job_events.h"
 
 /* Number of messages that are remembered. An older message may be a repeat. */
 #define WINDOW 4096
@@ -23,6 +24,7 @@ static struct {
     uint64_t last; /* highest number so far */
     uint64_t heard[WINDOW / 64];
     int64_t settled_us; /* clock_mono() */
+    bool is_first;      /* this message is no repetition */
 } messages;
 
 static bool test_and_set(uint64_t number) {
@@ -50,6 +52,15 @@ static bool is_first(uint64_t number) {
     return messages.last - number < WINDOW && !test_and_set(number);
 }
 
+/* Each server hears the message, and tells its own clients. A worker that misses it hears of it by WORKING. */
+static void peer_sql_hear_cancel(const int64_t *numbers) {
+    const struct queue *q = queue_find_id((int32_t)numbers[0]);
+
+    if (q != NULL && messages.is_first)
+        event_of_cancel_here(q->name, (struct job_key){ q->id, (int16_t)numbers[1], numbers[2] }, numbers[3],
+                             (int32_t)numbers[4]);
+}
+
 static void peer_sql_hear_item(const char *text) {
     enum outbox_item item = (enum outbox_item) * text;
     int64_t numbers[OUTBOX_NUMBERS];
@@ -61,12 +72,15 @@ static void peer_sql_hear_item(const char *text) {
         expiry_wake_at(numbers[1]);
     else if (item == OUTBOX_POLL && count == 1)
         expiry_reset_scan();
-    if (count > 0 && item != OUTBOX_WAKE && item != OUTBOX_CLOCK)
+    else if (item == OUTBOX_CANCELLED && count == 5)
+        peer_sql_hear_cancel(numbers);
+    if (count > 0 && item != OUTBOX_CANCELLED && item != OUTBOX_WAKE && item != OUTBOX_CLOCK)
         peer_queues_hear(&sql, item, numbers, count);
 }
 
 void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
-    sql_node.live = is_first(message) && fresh;
+    messages.is_first = is_first(message);
+    sql_node.live = messages.is_first && fresh;
     sql.synced = clock_mono() >= messages.settled_us;
     while (*items != '\0') {
         items += strspn(items, " ");

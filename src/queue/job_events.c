@@ -11,13 +11,19 @@ static const char *const names[] = {
 #undef X
 };
 
-static void event_send(const char *prefix, struct slice queue, struct slice message) {
+/* send: pubsub_publish() or pubsub_deliver(). */
+static void event_send_by(size_t (*send)(struct slice channel, struct slice message), const char *prefix,
+                          struct slice queue, struct slice message) {
     struct buf channel = { 0 };
 
     buf_append_str(&channel, prefix);
     buf_append(&channel, queue.ptr, queue.len);
-    (void)pubsub_publish((struct slice){ buf_ptr(&channel), buf_len(&channel) }, message);
+    (void)send((struct slice){ buf_ptr(&channel), buf_len(&channel) }, message);
     buf_free(&channel);
+}
+
+static void event_send(const char *prefix, struct slice queue, struct slice message) {
+    event_send_by(pubsub_publish, prefix, queue, message);
 }
 
 void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
@@ -40,13 +46,22 @@ void event_of_progress(const struct queue *q, struct slice id, int64_t percent, 
     buf_free(&message);
 }
 
-void event_of_cancel(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry) {
+static void cancel_send_by(size_t (*send)(struct slice channel, struct slice message), struct slice queue,
+                           struct job_key key, int64_t expires_at, int32_t retry) {
     char id[JOBID_LEN];
 
     if (queue.ptr == NULL || queue.len > EVENTS_NAME_MAX)
         return;
     job_format_id(id, key, expires_at, retry);
-    event_send(CANCEL_PREFIX, queue, (struct slice){ id, sizeof id });
+    event_send_by(send, CANCEL_PREFIX, queue, (struct slice){ id, sizeof id });
+}
+
+void event_of_cancel(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry) {
+    cancel_send_by(pubsub_publish, queue, key, expires_at, retry);
+}
+
+void event_of_cancel_here(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry) {
+    cancel_send_by(pubsub_deliver, queue, key, expires_at, retry);
 }
 
 void event_of_job(const struct queue *q, enum job_event event, struct job_key key, int64_t expires_at,

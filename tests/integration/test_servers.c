@@ -221,16 +221,24 @@ static bool comes_soon(struct wire *w) {
     return wire_pending(w);
 }
 
+/* Cancels the job at B, or by SQL. */
+static void cancel_job(const char *id, bool by_sql) {
+    if (by_sql)
+        free(postgres_query(server.database, text_of("select pgdisque.cancel_jobs(array['%s'])", id)));
+    else
+        expect(at[B], ":1", "CANCEL %s", id);
+}
+
 /*
- * True if the worker of a new job hears that B cancels it. A message between servers is lost if one of them is taken for
- * dead, so the caller repeats this. The worker keeps the job *id.
+ * True if the worker of a new job hears that it is cancelled. A message between servers is lost if one of them is taken
+ * for dead, so the caller repeats this. The worker keeps the job *id.
  */
-static bool cancel_is_heard(struct wire *heard, const char **id) {
+static bool cancel_is_heard(struct wire *heard, bool by_sql, const char **id) {
     bool is = false;
 
     *id = add_job(at[A], "cancelled", "x", "RETRY 60");
     get_job(at[A], "cancelled", "x");
-    expect(at[B], ":1", "CANCEL %s", *id);
+    cancel_job(*id, by_sql);
     while (!is && comes_soon(heard)) {
         struct value *v = wire_reply(heard, EVENTUALLY_MS);
         char *got = value_text(v);
@@ -254,7 +262,9 @@ static void test_cancelled_elsewhere(void **state) {
     raw_open_on(&waiting, group_size[C]);
     wire_words(&heard, "SUBSCRIBE", "__cancel__:cancelled", NULL);
     raw_expect(&heard, "[\"subscribe\" \"__cancel__:cancelled\" :1]");
-    EVENTUALLY(cancel_is_heard(&heard, &id));
+    EVENTUALLY(cancel_is_heard(&heard, true, &id));
+    expect(at[B], ":1", "NACK %s", id);
+    EVENTUALLY(cancel_is_heard(&heard, false, &id));
     expect(at[A], "-CANCELLED the job is cancelled: end it with NACK or ACKJOB", "WORKING %s", id);
     expect(at[A], ":1", "NACK %s", id);
     assert_string_equal(job_field(at[C], id, "state"), "gone");

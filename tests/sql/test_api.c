@@ -423,6 +423,22 @@ static void servers_are_told(void **state) {
     assert_string_equal(told(), "");
 }
 
+/* Each cancellation of a running job is told once, and that of a queued job is no message to a worker. */
+static void workers_are_told_of_cancellations(void **state) {
+    const char *key, *expires;
+
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x', retry => 60)");
+    key = last_key();
+    expires = sql(a, "select pgdisque.api_us(expires_at) from pgdisque.job");
+    done(a, "select pgdisque.get_jobs('q'), pgdisque.add_job('q', 'y')");
+    told();
+    done(a, "select pgdisque.cancel_jobs(" IDS("body = 'x'") ")");
+    assert_non_null(strstr(told(), text_of(" u%s,%s,60", key, expires)));
+    done(a, "select pgdisque.cancel_jobs(" IDS("true") ")");
+    assert_null(strstr(told(), " u"));
+}
+
 /* The outcome, the message about a new delay, and the end of a key at the first delivery. */
 static void unique_jobs_tell_their_outcome(void **state) {
     (void)state;
@@ -579,6 +595,7 @@ int main(void) {
         TEST(cancelled_jobs_end),
         TEST(everything_of_a_worker_comes_back),
         TEST(servers_are_told),
+        TEST(workers_are_told_of_cancellations),
         TEST(unique_jobs_tell_their_outcome),
         TEST(jobs_of_groups_wait),
         TEST(roles_have_the_least_rights),
