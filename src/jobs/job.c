@@ -20,12 +20,12 @@ static const struct entry_effects {
     uint64_t *counter;  /* in `stats`; NULL: none */
     int64_t from;       /* the state that it has left, as in queue_count_state(); 0: another */
 } entries[JOB_ENTRIES] = {
-    [JOB_ADDED] = { true, true, false, &stats.jobs_added },
-    [JOB_ARRIVED] = { true, true, false, NULL },
-    [JOB_REVIVED] = { true, true, false, &stats.jobs_revived },
-    [JOB_PUT_BACK] = { true, false, true, &stats.jobs_released },
-    [JOB_RELEASED] = { false, false, true, &stats.jobs_released },
-    [JOB_RETURNED] = { false, true, true, NULL },
+    [JOB_ADDED] = { true, true, false, &stats.jobs_added, 0 },
+    [JOB_ARRIVED] = { true, true, false, NULL, 0 },
+    [JOB_REVIVED] = { true, true, false, &stats.jobs_revived, 0 },
+    [JOB_PUT_BACK] = { true, false, true, &stats.jobs_released, 0 },
+    [JOB_RELEASED] = { false, false, true, &stats.jobs_released, 0 },
+    [JOB_RETURNED] = { false, true, true, NULL, 0 },
     [JOB_WOKEN] = { false, true, true, NULL, TIME_DELAYED },
     [JOB_UNBLOCKED] = { false, true, false, NULL, TIME_WAITING },
 };
