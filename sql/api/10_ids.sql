@@ -21,7 +21,7 @@ $$;
 -- A negative id is at the front of a list. Its absolute value has the time.
 create or replace function pgdisque.api_created_at(id bigint) returns timestamptz
 language sql immutable
-return timestamptz '2020-01-01 00:00:00+00' + (abs(id) >> 22) * interval '1 millisecond';
+return {{created_at(id)}};
 
 create or replace function pgdisque.api_node(id bigint) returns smallint
 language sql immutable

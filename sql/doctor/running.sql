@@ -8,7 +8,7 @@ with longest as (
         lateral (
             select
                 f.retry, f.deliveries, f.owner, f.ready_at,
-                timestamptz '2020-01-01 00:00:00+00' + (abs(f.id) >> 22) * interval '1 millisecond' as made_at
+                {{created_at(f.id)}} as made_at
             from (
                 select r.*
                 from pgdisque.job as r

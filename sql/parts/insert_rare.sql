@@ -9,7 +9,7 @@ select
     -- As in insert_jobs.
     case
         when a.owner is not null and a.backoff is not null
-            then timestamptz '2020-01-01 00:00:00+00' + (a.id >> 22) * interval '1 millisecond'
+            then {{created_at(a.id)}}
     end,
     a.rare -> 'headers'
 from unnest(

@@ -29,9 +29,7 @@ gone as (
     returning
         j.*, f.ordinal, f.moved_to,
         case when j.owner is null or j.deliveries = 0 then j.errors else {{lease_ended(j)}} end as all_errors,
-        $4::timestamptz + (j.expires_at
-            - timestamptz '2020-01-01 00:00:00+00' - (j.id >> 22) * interval '1 millisecond')
-            as next_expires_at
+        {{renewed(j, $4::timestamptz)}} as next_expires_at
 ),
 moved as (
     insert into pgdisque.job

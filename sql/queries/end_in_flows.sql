@@ -135,8 +135,7 @@ alarm as (
     select t.failure_id, $2::timestamptz, x.expires_at, x.expires_at, t.queue_id, t.retry, t.rank, t.failure_body
     from tally as t
     cross join lateral (
-        select timestamptz '2020-01-01 00:00:00+00' + (t.failure_id >> 22) * interval '1 millisecond'
-            + 2147483647 * interval '1 second' as expires_at
+        select {{created_at(t.failure_id)}} + 2147483647 * interval '1 second' as expires_at
     ) as x
     where t.failed_at is null
       and t.failed + t.cancelled > 0

@@ -6,12 +6,7 @@
 -- index: dead_pkey
 with found as materialized (
     select
-        k.ordinal, d.*,
-        case
-            when d.expires_at > $4::timestamptz then d.expires_at
-            else $4::timestamptz
-                + (d.expires_at - timestamptz '2020-01-01 00:00:00+00' - (d.id >> 22) * interval '1 millisecond')
-        end as next_expires_at
+        k.ordinal, d.*, {{revived_until(d, $4::timestamptz)}} as next_expires_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
     for update of d

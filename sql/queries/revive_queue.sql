@@ -20,12 +20,7 @@ timed as (
 ),
 placed as (
     select
-        t.*,
-        case
-            when t.expires_at > t.to_ready_at then t.expires_at
-            else t.to_ready_at
-                + (t.expires_at - timestamptz '2020-01-01 00:00:00+00' - (t.id >> 22) * interval '1 millisecond')
-        end as to_expires_at
+        t.*, {{revived_until(t, t.to_ready_at)}} as to_expires_at
     from timed as t
 ),
 revived as (

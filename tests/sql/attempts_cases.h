@@ -183,6 +183,22 @@ static const struct stmt_case attempts_cases[] = {
                "encode(error, 'escape')),"
                " '; ' order by id), ' | ', test.dead()) from pgdisque.job",
       .found = "1 12:00:00 t t 0 1 1 2 3 e; 331350016000 12:00:00 t t 0 0 1 2 | 1/0/3 attempts=1" },
+    { SQL_REVIVE_JOBS, "the TTL of a job at the consume end begins again as that of others",
+      .setup = "call test.die('1/0/331350016000 expires=10:00:00 attempts=2; 1/0/-331350016000 "
+               "expires=10:00:00 attempts=2')",
+      .params = { "{1,1}", "{0,0}", "{331350016000,-331350016000}", NOW }, .rows = ANY, .left = ANY,
+      .query = "select count(distinct expires_at), count(*) from pgdisque.job", .found = "1 2" },
+    { SQL_REVIVE_QUEUE, "the TTL of a job at the consume end begins again as that of others",
+      .setup = "call test.die('1/0/331350016000 expires=10:00:00 attempts=2; 1/0/-331350016000 "
+               "expires=10:00:00 attempts=2')",
+      .params = { "1", FIRST, "100", NOW }, .rows = ANY, .left = ANY,
+      .query = "select count(distinct expires_at), count(*) from pgdisque.job", .found = "1 2" },
+    { SQL_DEAD_LETTER_JOBS, "the TTL of a job at the consume end begins again as that of others",
+      .jobs = "1/0/331350016000 deliveries=2 attempts=2 deadqueue=d; "
+              "1/0/-331350016000 deliveries=2 attempts=2 deadqueue=d",
+      .setup = "insert into pgdisque.queue (name) values ('d')",
+      .params = { "{1,1}", "{0,0}", "{331350016000,-331350016000}", NOW }, .rows = ANY, .left = ANY,
+      .query = "select count(distinct expires_at), count(*) from pgdisque.job", .found = "1 2" },
     { SQL_REVIVE_QUEUE, "the last job of the page comes first, and stays dead, because its key is taken",
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 attempts=2 key=k; 1/0/3 attempts=2'); "
                "call test.put('1/0/9 key=k')",
