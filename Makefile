@@ -153,7 +153,7 @@ deps: ## install the dependencies of all targets below
 
 RELEASE = pgdisque-$(VERSION)
 # The files of a release: those that git knows, or without git all files except build products.
-RELEASE_FILES = $(if $(GIT),$(GIT) ls-files -z --cached --others --exclude-standard --deduplicate, \
+RELEASE_FILES = $(if $(GIT),$(GIT) ls-files -z --cached --deduplicate, \
 	find . -type f ! -path './build/*' ! -path './data/*' ! -path '*/node_modules/*' ! -path '*/__pycache__/*' \
 	! -path './pgdisque' ! -path './bench/load' -printf '%P\0')
 RELEASE_DATE = $(shell sed -n 's/^\#\# \[$(VERSION)\] - //p' CHANGELOG.md)

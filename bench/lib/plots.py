@@ -54,10 +54,10 @@ def throughput(results, path):
         lines.append(f"$d{i} << EOD\n" + "\n".join(block) + "\nEOD\n")
         plots.append(f"$d{i} using 1:2:({width * 0.9:.4f}) with boxes linecolor rgb '{colour(i)}'"
                      f" title {quoted(TITLES[name])}")
-        plots.append(f"$d{i} using 1:2:3:4 with yerrorbars pointtype -1 linecolor rgb '#333333' notitle")
+        plots.append(f"$d{i} using 1:2:3:4 with yerrorbars pointtype 0 linecolor rgb '#333333' notitle")
     if not plots:
         return
-    titles = {"a": "strict 16+64", "b": "strict 50+50", "c": "pipelined 8x32"}
+    titles = {"a": "16 producers, 64 workers", "b": "50 producers, 50 workers", "c": "8 pipelines of 32 commands"}
     tics = ", ".join(f"{quoted(titles[shape])} {g}" for g, shape in enumerate(groups))
     settings = f"set style fill solid\nset xrange [-0.6:{len(groups) - 0.4}]\nset yrange [0:*]\n" \
                f"set format y '%.0f'\nset xtics ({tics})\n"
