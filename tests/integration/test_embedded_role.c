@@ -75,7 +75,7 @@ static void assert_plain(PGconn *conn) {
         "alter system set work_mem = '1MB'",
         "create role another",
         "create database another",
-        "set role " SUPERUSER,
+        ("set role " SUPERUSER),
         "alter role pgdisque superuser",
         "create function f() returns int language c as 'x', 'y'",
     };
