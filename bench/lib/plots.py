@@ -15,7 +15,7 @@ set title '{title}'
 set border 3 linecolor '#888888'
 set tics nomirror
 set grid ytics linecolor '#dddddd'
-set key outside right top
+set key outside right top Left reverse samplen 1 spacing 1.2
 """
 COLOURS = ["#1f6feb", "#79b8ff", "#d1495b", "#edae49", "#66a182", "#8d6a9f", "#2e4057", "#a5a58d"]
 
@@ -42,9 +42,11 @@ def throughput(results, path):
     lines, width = [], 1 / (len(names) + 1)
     plots = []
     for i, name in enumerate(names):
-        block = []
+        block, title = [], TITLES[name]
         for g, shape in enumerate(groups):
-            place = (shape, "", name) if name in results.servers(shape) else ("own", "", name)
+            place = (shape, "", name)
+            if name not in results.servers(shape) and name in results.servers("own"):
+                place, title = ("own", "", name), f"{TITLES[name]} *"
             values = results.values(*place, "through_per_s")
             if values:
                 x = g + (i - len(names) / 2 + 0.5) * width
@@ -53,15 +55,15 @@ def throughput(results, path):
             continue
         lines.append(f"$d{i} << EOD\n" + "\n".join(block) + "\nEOD\n")
         plots.append(f"$d{i} using 1:2:({width * 0.9:.4f}) with boxes linecolor rgb '{colour(i)}'"
-                     f" title {quoted(TITLES[name])}")
-        plots.append(f"$d{i} using 1:2:3:4 with yerrorbars pointtype 0 linecolor rgb '#333333' notitle")
+                     f" title {quoted(title)}")
+        plots.append(f"$d{i} using 1:3:(0):($4-$3) with vectors nohead linecolor rgb '#333333' notitle")
     if not plots:
         return
     titles = {"a": "16 producers, 64 workers", "b": "50 producers, 50 workers", "c": "8 pipelines of 32 commands"}
     tics = ", ".join(f"{quoted(titles[shape])} {g}" for g, shape in enumerate(groups))
     settings = f"set style fill solid\nset xrange [-0.6:{len(groups) - 0.4}]\nset yrange [0:*]\n" \
                f"set format y '%.0f'\nset xtics ({tics})\n"
-    draw(path, "Jobs a second through add, delivery and acknowledgement",
+    draw(path, "Jobs a second through add, delivery and acknowledgement (*: in its own batches)",
          "".join(lines) + settings + "plot " + ", ".join(plots) + "\n")
 
 
