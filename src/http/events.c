@@ -43,13 +43,14 @@ static struct {
 /* ---- figures ---- */
 
 static void read_server_figures(void) {
-    json_t *figures = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "queues", (json_int_t)queue_shown(), "len",
-        (json_int_t)queue_jobs_queued(), "active", (json_int_t)queue_jobs_active(), "delayed",
-        (json_int_t)(queue_jobs_delayed() + queue_jobs_waiting()), "dead", (json_int_t)queue_jobs_dead(),
-        "added", (json_int_t)stats.jobs_added, "delivered", (json_int_t)stats.jobs_delivered, "acknowledged",
-        (json_int_t)stats.jobs_acked, "clients", (json_int_t)client_count(), "blocked",
-        (json_int_t)(waiters_blocked() + waitjob_count()), "database_connected", batch_connected(CONN_WRITE));
+    json_t *figures =
+        json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "queues", (json_int_t)queue_shown(),
+                  "len", (json_int_t)queue_jobs_queued(), "active", (json_int_t)queue_jobs_active(),
+                  "delayed", (json_int_t)queue_jobs_delayed(), "waiting", (json_int_t)queue_jobs_waiting(),
+                  "dead", (json_int_t)queue_jobs_dead(), "added", (json_int_t)stats.jobs_added, "delivered",
+                  (json_int_t)stats.jobs_delivered, "acknowledged", (json_int_t)stats.jobs_acked, "clients",
+                  (json_int_t)client_count(), "blocked", (json_int_t)(waiters_blocked() + waitjob_count()),
+                  "database_connected", batch_connected(CONN_WRITE));
 
     free(events.server);
     events.server = json_dumps(figures, JSON_COMPACT);

@@ -7,7 +7,6 @@ import { queueFigures, rates } from './figures.js';
 import { compact, count, milliseconds, rate } from './format.js';
 import { findings, severityBadge } from './findings.js';
 import { onFigures } from './live.js';
-import { queueMetrics } from './metrics.js';
 import { queueAddress } from './router.js';
 import { table } from './table.js';
 import { tiles } from './tiles.js';
@@ -15,10 +14,12 @@ import { tiles } from './tiles.js';
 const LISTED = 8;
 const CANDIDATES = 200;
 
-// The queues with the most queued jobs. A rising least length keeps the number of candidates small.
+// The queues with queued jobs. A rising least length keeps their number small; some then says that shorter queues were
+// left out.
 async function busiest(signal) {
   let names = [];
-  for (let least = 1; ; least *= 10) {
+  let least = 1;
+  for (; ; least *= 10) {
     const reply = await run(['QSCAN', '0', 'BUSYLOOP', 'MINLEN', least], signal);
     if (reply[1].length === 0) break;
     names = reply[1];
@@ -28,19 +29,18 @@ async function busiest(signal) {
     names.slice(0, CANDIDATES).map((name) => ['QSTAT', name]),
     signal,
   );
-  return replies
+  const queues = replies
     .filter((reply) => !(reply instanceof Error))
     .map(queueFigures)
-    .filter((q) => q !== null)
-    .sort((a, b) => b.len - a.len);
+    .filter((q) => q !== null);
+  return { queues, some: least > 1 };
 }
 
-// The queues whose first job has waited longest. METRICS escapes bytes that are not UTF-8, so it does not have the true
-// names of their queues.
-function oldestOf(metrics) {
-  return metrics
-    .filter((q) => q.oldest > 0 && !/\\x[0-9a-f]{2}/i.test(q.name))
-    .sort((a, b) => b.oldest - a.oldest)
+// The first queues by a figure.
+function mostBy(name, queues) {
+  return queues
+    .filter((q) => q[name] > 0)
+    .sort((a, b) => b[name] - a[name])
     .slice(0, LISTED);
 }
 
@@ -79,6 +79,7 @@ export async function viewOverview({ root, query, signal }) {
     { name: 'len', label: 'Queued', kind: 'queued' },
     { name: 'active', label: 'Running', kind: 'active' },
     { name: 'delayed', label: 'Delayed', kind: 'delayed' },
+    { name: 'waiting', label: 'Wait for jobs' },
     { name: 'dead', label: 'Dead', kind: 'dead' },
     { name: 'added', label: 'Added' },
     { name: 'delivered', label: 'Delivered' },
@@ -89,6 +90,7 @@ export async function viewOverview({ root, query, signal }) {
   const alerts = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' });
   const longest = queueTable('Longest queues');
   const oldest = queueTable('Oldest queued jobs');
+  const amongLongest = element('span', { class: 'muted', hidden: true }, 'among the longest queues');
   const rateOf = rates(['added', 'delivered', 'acknowledged']);
 
   root.append(
@@ -108,7 +110,7 @@ export async function viewOverview({ root, query, signal }) {
       element(
         'section',
         { class: 'card' },
-        element('header', {}, element('h2', {}, 'Oldest queued jobs')),
+        element('header', {}, element('h2', {}, 'Oldest queued jobs'), amongLongest),
         oldest.root,
       ),
     ),
@@ -116,7 +118,7 @@ export async function viewOverview({ root, query, signal }) {
 
   onFigures(({ now, server }) => {
     const change = rateOf(now, server);
-    for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, compact(server[name]));
+    for (const name of ['len', 'active', 'delayed', 'waiting', 'dead']) numbers.set(name, compact(server[name]));
     for (const name of ['added', 'delivered', 'acknowledged']) {
       numbers.set(name, rate(change[name]), `${compact(server[name])} in total`);
     }
@@ -125,10 +127,11 @@ export async function viewOverview({ root, query, signal }) {
   }, signal);
 
   every(5000, signal, async () => {
-    const [queues, metrics] = await Promise.all([busiest(signal).catch(() => []), queueMetrics(signal)]);
+    const { queues, some } = await busiest(signal).catch(() => ({ queues: [], some: false }));
     if (signal.aborted) return;
-    longest.update(queues.slice(0, LISTED));
-    oldest.update(oldestOf(metrics));
+    longest.update(mostBy('len', queues));
+    oldest.update(mostBy('oldest', queues));
+    amongLongest.hidden = !some;
   });
   // A user without the right to run DOCTOR sees no alerts.
   findings(signal)

@@ -103,6 +103,7 @@ function columns(changed) {
     {
       label: 'Actions',
       unseen: true,
+      class: 'at-end',
       text: (q) => q.pause ?? '',
       node: (q) => (q.problem ? '' : pauseButton(q, changed)),
     },

@@ -34,6 +34,19 @@ function rowTexts(page, column) {
 }
 
 module.exports = {
+  // Before other tests add queues.
+  async 'the overview lists the oldest jobs of any queue'({ server, browser }) {
+    const name = { base64: 'cf8=' };
+    await server.run('ADDJOB', name, 'x', '0');
+    await until('the job is a while old', async () => (await server.fields('QSTAT', name))['oldest-ms'] > 0);
+    const page = await browser.open(server.url);
+    const oldest = page.locator('section.card', { hasText: 'Oldest queued jobs' });
+    await oldest.locator('tbody tr', { hasText: 'q\\xff' }).waitFor();
+    assert.equal(await oldest.locator('text=among the longest queues').isVisible(), false);
+    await server.run('DEL', name);
+    await browser.close(page);
+  },
+
   async 'the overview has live figures, charts and the longest queues'({ server, browser }) {
     await fill(server);
     const page = await browser.open(server.url);
@@ -46,6 +59,16 @@ module.exports = {
     await page.waitForFunction(() => document.querySelector('canvas').getAttribute('aria-label').includes('now:'));
     await page.click('text=6 hours');
     await page.waitForFunction(() => location.hash.includes('range=hours'));
+    await browser.close(page);
+  },
+
+  async 'the button to pause a queue is in view'({ server, browser }) {
+    await fill(server);
+    const page = await browser.open(server.url + '#/queues?filter=mail');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const button = await page.locator('button[aria-label="Pause mail"]').boundingBox();
+    const region = await page.locator('.scroll').boundingBox();
+    assert.ok(button.x + button.width <= region.x + region.width, `${button.x} in ${region.x} + ${region.width}`);
     await browser.close(page);
   },
 
