@@ -47,6 +47,10 @@ bool severity_read(const char *name, enum severity *out) {
     return false;
 }
 
+const char *severity_name(enum severity severity) {
+    return names[severity];
+}
+
 size_t findings_of(const struct findings *f, enum severity severity) {
     size_t count = 0;
 
@@ -57,28 +61,31 @@ size_t findings_of(const struct findings *f, enum severity severity) {
 
 /* ---- output ---- */
 
-static void paragraph(const struct finding *one, struct buf *out) {
+static void paragraph(const struct finding *one, void *arg) {
+    struct buf *out = arg;
+
     buf_printf(out, "%s (%s): %s\n    What to do: %s\n\n", names[one->severity], one->check, one->text,
                one->advice);
 }
 
-static void line(const struct finding *one, struct buf *out) {
+static void line(const struct finding *one, void *arg) {
+    struct buf *out = arg;
+
     buf_printf(out, "%s\t%s\t%s\t%s\n", names[one->severity], one->check, one->text, one->advice);
 }
 
-static void worst_first(const struct findings *f, void (*tell)(const struct finding *, struct buf *),
-                        struct buf *out) {
+void findings_each(const struct findings *f, void (*tell)(const struct finding *, void *arg), void *arg) {
     for (int severity = SEVERITY_COUNT - 1; severity >= 0; severity--)
         for (size_t i = 0; i < f->count; i++)
             if (f->list[i].severity == (enum severity)severity)
-                tell(&f->list[i], out);
+                tell(&f->list[i], arg);
 }
 
 void findings_text(const struct findings *f, struct buf *out) {
     size_t errors = findings_of(f, SEVERITY_ERROR), warnings = findings_of(f, SEVERITY_WARNING);
     size_t notes = findings_of(f, SEVERITY_NOTE);
 
-    worst_first(f, paragraph, out);
+    findings_each(f, paragraph, out);
     if (errors + warnings == 0)
         buf_append_str(out, "All is well");
     else
@@ -90,7 +97,7 @@ void findings_text(const struct findings *f, struct buf *out) {
 }
 
 void findings_lines(const struct findings *f, struct buf *out) {
-    worst_first(f, line, out);
+    findings_each(f, line, out);
 }
 
 void findings_free(struct findings *f) {

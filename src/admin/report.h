@@ -42,6 +42,9 @@ void findings_addf(struct findings *f, enum severity severity, const char *check
 bool severity_read(const char *name, enum severity *out) MUST_CHECK;
 size_t findings_of(const struct findings *f, enum severity severity);
 
+const char *severity_name(enum severity severity);
+/* Calls tell for each finding, the most severe first. */
+void findings_each(const struct findings *f, void (*tell)(const struct finding *, void *arg), void *arg);
 /* A paragraph for each finding, the most severe first, and a summary. */
 void findings_text(const struct findings *f, struct buf *out);
 /* A line for each finding: severity, check, text and advice, separated by tabs. */

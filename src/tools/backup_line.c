@@ -11,17 +11,31 @@
 #include "tools/own_postgres.h"
 #include "tools/tool.h"
 
-static int backup_to(const struct tool *tool, const char *dir) {
+struct backup_line_words {
+    struct line_form form;
+};
+
+static const struct line_option backup_options[] = { LINE_FORM_OPTIONS(struct backup_line_words, form) };
+
+static void backup_tell(const struct dump_report *report, const char *dir, const struct line_form *form) {
+    struct line_report out;
+
+    line_report_begin(&out, form);
+    line_report_text(&out, "directory", dir);
+    dump_report_figures(report, &out);
+    line_report_say(&out, xasprintf("%lld jobs and %lld rows of %d tables are in %s", (long long)report->jobs,
+                                    (long long)report->rows, report->tables, dir));
+    line_report_end(&out, "backup");
+}
+
+static int backup_to(const struct tool *tool, const char *dir, const struct line_form *form) {
     struct event_base *base = event_base_new();
     char *database = own_postgres_database(tool->name, base, false);
     struct dump_report report;
     bool good = database != NULL && dump_make(tool->name, database, dir, &report);
 
-    if (good) {
-        printf("%lld jobs and %lld rows of %d tables are in ", (long long)report.jobs, (long long)report.rows,
-               report.tables);
-        puts(dir);
-    }
+    if (good)
+        backup_tell(&report, dir, form);
     free(database);
     embedded_stop();
     event_base_free(base);
@@ -29,8 +43,9 @@ static int backup_to(const struct tool *tool, const char *dir) {
 }
 
 static int backup_line(const struct tool *tool, int argc, char **argv) {
+    struct backup_line_words w = { 0 };
     struct line_list names = { 0 };
-    int status = line_config_read(tool, argc, argv, NULL, 1, &names);
+    int status = line_config_read(tool, argc, argv, &w, 1, &names);
 
     if (status == LINE_RUNS && names.count == 0) {
         line_refuse(tool->name, "the directory for the backup is missing; see --help", "");
@@ -39,7 +54,7 @@ static int backup_line(const struct tool *tool, int argc, char **argv) {
     log_set_level(LOG_WARNING_);
     line_signals();
     if (status == LINE_RUNS)
-        status = backup_to(tool, names.items[0]);
+        status = backup_to(tool, names.items[0], &w.form);
     line_list_free(&names);
     return status;
 }
@@ -54,6 +69,7 @@ const struct tool tool_backup = {
             "If the "
             "embedded Postgres does not run, the tool starts it and ends it again.",
     .example = "pgdisque backup monday pgdisque.conf",
+    TOOL_OPTIONS(backup_options),
     .has_config = true,
     .error = 1,
     TOOL_STATUSES({ 0, "the backup is complete" }, { 1, "an argument is wrong, or there is no backup" }),

@@ -12,15 +12,25 @@
 #include "pg/conninfo_hosts.h"
 #include "pg/embedded/postmaster.h"
 #include "tools/own_postgres.h"
+#include "tools/records.h"
 #include "tools/tool.h"
 
 struct doctor_line_words {
     bool lines;
+    struct line_form form;
 };
 
 static const struct line_option doctor_options[] = {
     { "--lines", LINE_FLAG, NULL, offsetof(struct doctor_line_words, lines), 0, 0,
       "print a line for each finding: severity, check, text, with tabs between them" },
+    LINE_FORM_OPTIONS(struct doctor_line_words, form),
+};
+
+static const struct record_column finding_columns[] = {
+    { "severity", "SEVERITY", RECORD_TEXT },
+    { "check", "CHECK", RECORD_TEXT },
+    { "finding", "FINDING", RECORD_TEXT },
+    { "advice", "ADVICE", RECORD_TEXT },
 };
 
 /* ---- the run ---- */
@@ -29,18 +39,43 @@ static void on_doctor_line_end(void *arg) {
     event_base_loopbreak(arg);
 }
 
-static int doctor_line_tell(const struct findings *f, bool lines) {
+static void add_finding_row(const struct finding *one, void *arg) {
+    struct records *r = arg;
+
+    records_add_text(r, slice_str(severity_name(one->severity)));
+    records_add_text(r, slice_str(one->check));
+    records_add_text(r, slice_str(one->text));
+    records_add_text(r, slice_str(one->advice));
+}
+
+static void findings_json(const struct findings *f, struct buf *out) {
+    struct records r;
+
+    records_begin(&r, finding_columns, LENGTH(finding_columns));
+    findings_each(f, add_finding_row, &r);
+    records_json(&r, out);
+    records_free(&r);
+}
+
+/* People read paragraphs, because findings are too long for a table. */
+static int doctor_line_tell(const struct findings *f, const struct doctor_line_words *w) {
     struct buf text = { 0 };
 
-    (lines ? findings_lines : findings_text)(f, &text);
-    fwrite(buf_ptr(&text), 1, buf_len(&text), stdout);
+    if (w->lines)
+        findings_lines(f, &text);
+    else if (line_form_is_json(&w->form))
+        findings_json(f, &text);
+    else
+        findings_text(f, &text);
+    if (!records_write(&text))
+        line_refuse("doctor", "cannot write the output", "");
     buf_free(&text);
     if (findings_of(f, SEVERITY_ERROR) > 0)
         return 2;
     return findings_of(f, SEVERITY_WARNING) > 0;
 }
 
-static int doctor_line_look(struct event_base *base, bool lines) {
+static int doctor_line_look(struct event_base *base, const struct doctor_line_words *w) {
     char *conninfo = own_postgres_database("doctor", base, false);
     struct doctor doctor = { 0 };
     int status;
@@ -52,14 +87,14 @@ static int doctor_line_look(struct event_base *base, bool lines) {
     doctor_init(base);
     doctor_start(&doctor, 0, on_doctor_line_end, base);
     event_base_dispatch(base);
-    status = doctor_line_tell(&doctor.findings, lines);
+    status = doctor_line_tell(&doctor.findings, w);
     doctor_stop(&doctor);
     embedded_stop();
     return status;
 }
 
 static int doctor_line(const struct tool *tool, int argc, char **argv) {
-    struct doctor_line_words w = { false };
+    struct doctor_line_words w = { 0 };
     struct event_base *base;
     int status = line_config_read(tool, argc, argv, &w, 0, NULL);
 
@@ -68,14 +103,14 @@ static int doctor_line(const struct tool *tool, int argc, char **argv) {
     log_set_level(LOG_WARNING_);
     signal(SIGPIPE, SIG_IGN);
     base = event_base_new();
-    status = doctor_line_look(base, w.lines);
+    status = doctor_line_look(base, &w);
     event_base_free(base);
     return status;
 }
 
 const struct tool tool_doctor = {
     .name = "doctor",
-    .arguments = "[--lines] [conf-file] [--option value]...",
+    .arguments = "[--lines|--json|--table] [conf-file] [--option value]...",
     .summary = "Lists problems of the database and their remedies.",
     .text =
         "The server may run or not. If the embedded Postgres does not run, the tool starts it and ends it "

@@ -384,6 +384,12 @@ bool dump_make(const char *tool, const char *conninfo, const char *dir, struct d
     return good;
 }
 
+void dump_report_figures(const struct dump_report *report, struct line_report *to) {
+    line_report_number(to, "jobs", report->jobs);
+    line_report_number(to, "rows", report->rows);
+    line_report_number(to, "tables", report->tables);
+}
+
 void dump_remove(const char *dir) {
     DIR *files = opendir(dir);
     struct dirent *file;

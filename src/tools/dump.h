@@ -2,6 +2,7 @@
 #define DUMP_H
 
 #include "base/util.h"
+#include "tools/line_report.h"
 
 /*
  * Backups of the schema pgdisque: a directory of pg_dump with the file pgdisque.json, which is written last. This file
@@ -24,6 +25,9 @@ bool dump_check_target(const char *tool, const char *conninfo, bool replace) MUS
  * and stays as it was if the restore fails. False after an error message. */
 bool dump_load(const char *tool, const char *conninfo, const char *dir, bool replace,
                struct dump_report *out) MUST_CHECK;
+
+/* Sets the fields jobs, rows and tables. */
+void dump_report_figures(const struct dump_report *report, struct line_report *to);
 
 /* Removes the files of a backup and its directory. */
 void dump_remove(const char *dir);

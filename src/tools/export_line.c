@@ -8,7 +8,7 @@
 #include "tools/export.h"
 #include "tools/line_access.h"
 #include "tools/line_progress.h"
-#include "tools/terminal_text.h"
+#include "tools/line_report.h"
 #include "tools/tool.h"
 
 #define DEFAULT_BATCH 500
@@ -18,6 +18,7 @@ struct export_line_words {
     char *from, *user, *key_prefix, *pop;
     int64_t batch;
     bool delayed, follow, dry_run;
+    struct line_form form;
     struct line_tls tls;
     struct line_list names;  /* the only name is the address of the Redis */
     struct line_list queues; /* names and patterns */
@@ -41,7 +42,15 @@ static const struct line_option export_options[] = {
     { "--batch", LINE_NUMBER, "count", FIELD(batch), 1, 10000, "jobs moved at a time, 1 to 10000 (500)" },
     { "--follow", LINE_FLAG, NULL, FIELD(follow), 0, 0, "continue with new jobs until SIGINT or SIGTERM" },
     { "--dry-run", LINE_FLAG, NULL, FIELD(dry_run), 0, 0, "only count the jobs" },
+    LINE_FORM_OPTIONS(struct export_line_words, form),
     LINE_TLS_OPTIONS(struct export_line_words, tls),
+};
+
+struct export_run {
+    const struct export_line_words *w;
+    struct export x;
+    struct line_progress progress;
+    struct line_report report;
 };
 
 static bool export_line_refuse(const char *why, const char *what) {
@@ -64,123 +73,132 @@ static bool export_line_read_words(const struct tool *tool, int argc, char **arg
 /* ---- queues ---- */
 
 /* A step for each queue that matches; false after an error. */
-typedef bool with_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
-                        const char *name);
+typedef bool with_queue(struct export_run *run, const char *name);
 
-static bool export_line_each_queue(struct export *x, const struct export_line_words *w,
-                                   struct line_progress *p, with_queue *with) {
+static bool export_line_each_queue(struct export_run *run, with_queue *with) {
     char **names = NULL;
     size_t count = 0;
     bool good = true;
 
-    for (size_t i = 0; i < w->queues.count && good; i++)
-        good = export_find(x, w->queues.items[i], &names, &count);
+    for (size_t i = 0; i < run->w->queues.count && good; i++)
+        good = export_find(&run->x, run->w->queues.items[i], &names, &count);
     for (size_t i = 0; i < count; i++) {
-        good = good && with(x, w, p, names[i]);
+        good = good && with(run, names[i]);
         free(names[i]);
     }
     free(names);
     return good;
 }
 
-static bool count_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
-                        const char *name) {
-    int64_t length = export_length(x, name);
+static bool count_queue(struct export_run *run, const char *name) {
+    int64_t length = export_length(&run->x, name);
 
-    if (w->dry_run && length >= 0)
-        line_count_print(length, name);
-    p->total += length;
+    if (run->w->dry_run && length >= 0)
+        line_report_count(&run->report, "queues", length, name);
+    run->progress.total += length;
     return length >= 0;
 }
 
-static bool move_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
-                       const char *name) {
+static bool move_queue(struct export_run *run, const char *name) {
+    struct export *x = &run->x;
     int64_t before = x->moved;
     struct export_rest rest;
 
-    if (w->delayed && !export_look(x, name, true, &rest))
+    if (run->w->delayed && !export_look(x, name, true, &rest))
         return false;
     while (!line_ended() && export_batch(x, name))
-        line_progress_tell(p, x->moved);
+        line_progress_tell(&run->progress, x->moved);
     if (x->err[0] != '\0' || !export_end(x))
         return false;
-    if (x->moved > before && !w->follow) {
-        line_progress_clear(p);
-        line_count_print(x->moved - before, name);
+    if (x->moved > before && !run->w->follow) {
+        line_progress_clear(&run->progress);
+        line_report_count(&run->report, "queues", x->moved - before, name);
     }
     return true;
 }
 
 /* ---- jobs that stay ---- */
 
-static void tell_rest(struct export *x, const struct export_line_words *w, const char *name, int64_t count,
+/* state is that of the jobs in JSON, what their state in a sentence. */
+static void tell_rest(struct export_run *run, const char *name, int64_t count, const char *state,
                       const char *what) {
-    x->stays += count;
+    run->x.stays += count;
     if (count == 0)
         return;
-    printf("%lld jobs of ", (long long)count);
-    terminal_print_if(stdout, name);
-    printf(" %s: they are %s\n", w->dry_run ? "would stay" : "stay", what);
+    line_report_rest(&run->report, "stays", count, name, state);
+    line_report_say(&run->report, xasprintf("%lld jobs of %s %s: they are %s", (long long)count, name,
+                                            run->w->dry_run ? "would stay" : "stay", what));
 }
 
-static bool tell_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
-                       const char *name) {
+static bool tell_queue(struct export_run *run, const char *name) {
+    const struct export_line_words *w = run->w;
     struct export_rest rest;
 
-    (void)p;
-    if (!export_look(x, name, false, &rest))
+    if (!export_look(&run->x, name, false, &rest))
         return false;
     if (!w->dry_run || !w->delayed)
-        tell_rest(x, w, name, rest.delayed,
+        tell_rest(run, name, rest.delayed, "delayed",
                   w->delayed ? "about to end their delay" : "in their delay, see --delayed");
-    tell_rest(x, w, name, rest.given_out, "leased by consumers, or wait for a retry");
+    tell_rest(run, name, rest.given_out, "active", "leased by consumers, or wait for a retry");
     if (!w->dry_run)
-        tell_rest(x, w, name, rest.queued,
+        tell_rest(run, name, rest.queued, "queued",
                   "held back by a pause, a limit or their group, or were added just now");
     return true;
 }
 
 /* ---- the run ---- */
 
-static bool export_line_run(struct export *x, const struct export_line_words *w, struct line_progress *p) {
-    if (!export_line_each_queue(x, w, p, count_queue))
+static bool export_line_run(struct export_run *run) {
+    if (!export_line_each_queue(run, count_queue))
         return false;
-    while (!w->dry_run && !line_ended()) {
-        int64_t before = x->moved;
+    while (!run->w->dry_run && !line_ended()) {
+        int64_t before = run->x.moved;
 
-        if (!export_line_each_queue(x, w, p, move_queue))
+        if (!export_line_each_queue(run, move_queue))
             return false;
-        if (!w->follow)
+        if (!run->w->follow)
             break;
-        if (x->moved == before && !line_ended())
+        if (run->x.moved == before && !line_ended())
             usleep(FOLLOW_PAUSE_US);
     }
     return true;
 }
 
-static int export_line_work(struct export *x, const struct export_line_words *w) {
-    struct line_progress p;
-    bool good;
-
-    line_progress_begin(&p, "jobs");
-    good = export_line_run(x, w, &p);
-    line_progress_clear(&p);
-    if (!w->dry_run)
-        printf("%lld jobs moved\n", (long long)x->moved);
-    good = good && export_line_each_queue(x, w, &p, tell_queue);
+/* The exit status. */
+static int export_line_end(const struct export_run *run, bool good) {
     if (!good) {
-        export_line_refuse(x->err, "");
-        if (x->begun)
+        export_line_refuse(run->x.err, "");
+        if (run->x.begun)
             fprintf(stderr,
                     "Jobs that were taken and not yet pushed may be in queues pgdisque:export:*. Run the "
                     "export again to push them.\n");
         return 2;
     }
-    if (line_ended() && !w->follow) {
+    if (line_ended() && !run->w->follow) {
         export_line_refuse("it was interrupted; run it again for the rest", "");
         return 2;
     }
-    return x->stays > 0 && !w->dry_run;
+    return run->x.stays > 0 && !run->w->dry_run;
+}
+
+static int export_line_work(struct export_run *run) {
+    struct line_report *out = &run->report;
+    bool good;
+
+    line_report_begin(out, &run->w->form);
+    line_report_flag(out, "dry_run", run->w->dry_run);
+    line_report_list(out, "queues");
+    line_report_list(out, "stays");
+    line_progress_begin(&run->progress, "jobs");
+    good = export_line_run(run);
+    line_progress_clear(&run->progress);
+    if (!run->w->dry_run) {
+        line_report_number(out, "moved", run->x.moved);
+        line_report_say(out, xasprintf("%lld jobs moved", (long long)run->x.moved));
+    }
+    good = good && export_line_each_queue(run, tell_queue);
+    line_report_end(out, "export");
+    return export_line_end(run, good);
 }
 
 static bool connect_all(struct export *x, const struct export_line_words *w) {
@@ -194,13 +212,17 @@ static bool connect_all(struct export *x, const struct export_line_words *w) {
 }
 
 static int export_with(const struct export_line_words *w) {
-    struct export x = { .key_prefix = w->key_prefix, .batch = w->batch, .left = strcmp(w->pop, "left") == 0 };
-    int status = connect_all(&x, w) ? export_line_work(&x, w) : 2;
+    struct export_run run = {
+        .w = w,
+        .x = { .key_prefix = w->key_prefix, .batch = w->batch, .left = strcmp(w->pop, "left") == 0 },
+    };
+    struct export *x = &run.x;
+    int status = connect_all(x, w) ? export_line_work(&run) : 2;
 
     for (size_t i = 0; i < EXPORT_MOVERS; i++)
-        redis_pipe_close(&x.movers[i]);
-    redis_pipe_close(&x.from);
-    redis_pipe_close(&x.to);
+        redis_pipe_close(&x->movers[i]);
+    redis_pipe_close(&x->from);
+    redis_pipe_close(&x->to);
     return status;
 }
 

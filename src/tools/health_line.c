@@ -4,12 +4,18 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "tools/line_options.h"
+#include "tools/line_report.h"
 #include "tools/redis_link.h"
 #include "tools/tool.h"
 
 /* The timeout of each step. The server ends HEALTH earlier. */
 #define PATIENCE_S 10
+
+struct health_line_words {
+    struct line_form form;
+};
+
+static const struct line_option health_options[] = { LINE_FORM_OPTIONS(struct health_line_words, form) };
 
 /* The first address that the server listens on. A wildcard becomes the loopback address. */
 static void find_host(char *out, size_t size) {
@@ -62,12 +68,22 @@ static int64_t health_line_ask(struct redis_pipe *p) {
     return redis_pipe_take_size(p, "HEALTH");
 }
 
-static int health_line_look(void) {
+static void health_line_tell(int64_t ms, const struct line_form *form) {
+    struct line_report out;
+
+    line_report_begin(&out, form);
+    line_report_flag(&out, "healthy", true);
+    line_report_number(&out, "ms", ms);
+    line_report_say(&out, xasprintf("healthy: a job went through in %lld ms", (long long)ms));
+    line_report_end(&out, "health");
+}
+
+static int health_line_look(const struct line_form *form) {
     struct redis_pipe p = { .c = NULL };
     int64_t ms = reach(&p) ? health_line_ask(&p) : -1;
 
     if (ms >= 0)
-        printf("healthy: a job went through in %lld ms\n", (long long)ms);
+        health_line_tell(ms, form);
     else
         fprintf(stderr, "pgdisque health: %s\n", p.err);
     redis_pipe_close(&p);
@@ -75,12 +91,13 @@ static int health_line_look(void) {
 }
 
 static int health_line(const struct tool *tool, int argc, char **argv) {
-    int status = line_config_read(tool, argc, argv, NULL, 0, NULL);
+    struct health_line_words w = { 0 };
+    int status = line_config_read(tool, argc, argv, &w, 0, NULL);
 
     if (status != LINE_RUNS)
         return status;
     signal(SIGPIPE, SIG_IGN);
-    return health_line_look();
+    return health_line_look(&w.form);
 }
 
 const struct tool tool_health = {
@@ -91,6 +108,7 @@ const struct tool tool_health = {
             "unixsocket, "
             "and logs in with requirepass.",
     .example = "pgdisque health pgdisque.conf",
+    TOOL_OPTIONS(health_options),
     .has_config = true,
     .error = 1,
     TOOL_STATUSES({ 0, "a job was added, delivered and acknowledged" },

@@ -9,6 +9,7 @@
 #include "tools/import.h"
 #include "tools/line_access.h"
 #include "tools/line_progress.h"
+#include "tools/line_report.h"
 #include "tools/tool.h"
 
 #define DEFAULT_TTL_S (365 * 24 * 3600)
@@ -21,6 +22,7 @@ struct import_line_words {
     char *from, *to, *user, *kind, *prefix, *key_prefix, *pop, *group, *field;
     int64_t ttl, batch, idle, attempts;
     bool follow, dry_run;
+    struct line_form form;
     struct line_tls tls;
     struct line_list names;
 };
@@ -50,7 +52,15 @@ static const struct line_option import_options[] = {
     { "--batch", LINE_NUMBER, "count", FIELD(batch), 1, 10000, "elements moved at a time, 1 to 10000 (500)" },
     { "--follow", LINE_FLAG, NULL, FIELD(follow), 0, 0, "continue with new tasks until SIGINT or SIGTERM" },
     { "--dry-run", LINE_FLAG, NULL, FIELD(dry_run), 0, 0, "only count the tasks" },
+    LINE_FORM_OPTIONS(struct import_line_words, form),
     LINE_TLS_OPTIONS(struct import_line_words, tls),
+};
+
+struct import_run {
+    const struct import_line_words *w;
+    struct import im;
+    struct line_progress progress;
+    struct line_report report;
 };
 
 static bool import_line_refuse(const char *why, const char *what) {
@@ -86,17 +96,25 @@ static bool choose_kind(const struct import_line_words *w, struct import *im) {
 
 /* ---- report ---- */
 
-static void tell_sum(const struct import *im, const struct line_progress *p) {
-    line_progress_clear(p);
-    for (size_t i = 0; i < im->queues; i++)
-        line_count_print(im->counts[i].count, im->counts[i].queue);
-    printf("%lld tasks moved\n", (long long)im->moved);
+static void tell_problems(const struct import *im, struct line_report *out) {
     if (im->large > 0)
-        printf("%lld tasks are too large for a job\n", (long long)im->large);
+        line_report_say(out, xasprintf("%lld tasks are too large for a job", (long long)im->large));
     if (im->refused > im->large)
-        printf("%lld tasks were not understood\n", (long long)(im->refused - im->large));
+        line_report_say(out,
+                        xasprintf("%lld tasks were not understood", (long long)(im->refused - im->large)));
     if (im->refused > 0)
-        printf("The refused tasks are in Redis, in pgdisque:import:%s:*:refused\n", im->kind->name);
+        line_report_say(out, xasprintf("The refused tasks are in Redis, in pgdisque:import:%s:*:refused",
+                                       im->kind->name));
+}
+
+static void tell_sum(const struct import *im, struct line_report *out) {
+    for (size_t i = 0; i < im->queues; i++)
+        line_report_count(out, "queues", im->counts[i].count, im->counts[i].queue);
+    line_report_number(out, "moved", im->moved);
+    line_report_number(out, "too_large", im->large);
+    line_report_number(out, "not_understood", im->refused - im->large);
+    line_report_say(out, xasprintf("%lld tasks moved", (long long)im->moved));
+    tell_problems(im, out);
 }
 
 /* ---- the run ---- */
@@ -120,8 +138,8 @@ static int64_t move_all(struct import *im, const struct import_source *sources, 
 
 /* Adds the elements under these names, or all if there are no names, to the total. Returns more than 0 if something was
  * found, or -1. A batch of an earlier run and tasks that workers hold count as found. */
-static int64_t count_names(struct import *im, const struct import_line_words *w, char **names, size_t named,
-                           struct line_progress *p) {
+static int64_t count_names(struct import_run *run, char **names, size_t named) {
+    struct import *im = &run->im;
     struct import_source *sources = NULL;
     size_t count = 0;
     int64_t found = 0;
@@ -132,9 +150,9 @@ static int64_t count_names(struct import *im, const struct import_line_words *w,
                 begun = length < 0 ? -1 : import_begun(im, &sources[i]);
 
         good = begun >= 0;
-        if (good && w->dry_run)
-            line_count_print(length, sources[i].key);
-        p->total += good ? length : 0;
+        if (good && run->w->dry_run)
+            line_report_count(&run->report, "sources", length, sources[i].key);
+        run->progress.total += good ? length : 0;
         found += good ? length + begun : 0;
     }
     import_sources_free(sources, count);
@@ -142,34 +160,38 @@ static int64_t count_names(struct import *im, const struct import_line_words *w,
 }
 
 /* Reports names without tasks, because they may be misspelt. With --follow their tasks may come later. */
-static bool count_all(struct import *im, const struct import_line_words *w, struct line_progress *p) {
+static bool count_all(struct import_run *run) {
+    const struct import_line_words *w = run->w;
+
     if (w->names.count == 1)
-        return count_names(im, w, NULL, 0, p) >= 0;
+        return count_names(run, NULL, 0) >= 0;
     for (size_t i = 1; i < w->names.count; i++) {
-        int64_t found = count_names(im, w, w->names.items + i, 1, p);
+        int64_t found = count_names(run, w->names.items + i, 1);
 
         if (found < 0)
             return false;
         if (found == 0 && !w->follow) {
             import_line_refuse("nothing was found under this name", w->names.items[i]);
-            im->missing++;
+            run->im.missing++;
         }
     }
     return true;
 }
 
 /* Moves all tasks once, or with --follow repeatedly. Each round searches for new queues. */
-static bool import_line_run(struct import *im, const struct import_line_words *w, struct line_progress *p) {
+static bool import_line_run(struct import_run *run) {
+    const struct import_line_words *w = run->w;
+    struct import *im = &run->im;
     int64_t moved = 0;
 
-    if (!count_all(im, w, p))
+    if (!count_all(run))
         return false;
     while (!w->dry_run && !line_ended()) {
         struct import_source *sources = NULL;
         size_t count = 0;
         bool good = im->kind->find(im, w->names.items + 1, w->names.count - 1, &sources, &count);
 
-        moved = good ? move_all(im, sources, count, p) : -1;
+        moved = good ? move_all(im, sources, count, &run->progress) : -1;
         import_sources_free(sources, count);
         if (moved < 0)
             return false;
@@ -181,15 +203,10 @@ static bool import_line_run(struct import *im, const struct import_line_words *w
     return true;
 }
 
-static int import_line_work(struct import *im, const struct import_line_words *w) {
-    struct line_progress p;
-    bool good;
+/* The exit status. */
+static int import_line_end(const struct import_run *run, bool good) {
+    const struct import *im = &run->im;
 
-    line_progress_begin(&p, "tasks");
-    good = import_line_run(im, w, &p);
-
-    if (!w->dry_run)
-        tell_sum(im, &p);
     if (!good) {
         import_line_refuse(im->err, "");
         if (im->begun)
@@ -199,27 +216,43 @@ static int import_line_work(struct import *im, const struct import_line_words *w
                     im->kind->name);
         return 2;
     }
-    if (line_ended() && !w->follow) {
+    if (line_ended() && !run->w->follow) {
         import_line_refuse("it was interrupted; run it again for the rest", "");
         return 2;
     }
     return im->refused > 0 ? 1 : im->missing > 0 ? 3 : 0;
 }
 
+static int import_line_work(struct import_run *run) {
+    bool good;
+
+    line_report_begin(&run->report, &run->w->form);
+    line_report_flag(&run->report, "dry_run", run->w->dry_run);
+    line_report_list(&run->report, run->w->dry_run ? "sources" : "queues");
+    line_progress_begin(&run->progress, "tasks");
+    good = import_line_run(run);
+    line_progress_clear(&run->progress);
+    if (!run->w->dry_run)
+        tell_sum(&run->im, &run->report);
+    line_report_end(&run->report, "import");
+    return import_line_end(run, good);
+}
+
 static int import_with(const struct import_line_words *w) {
     const struct line_server server = { .address = w->to, .user = w->user, .tls = w->tls };
-    struct import im = { 0 };
+    struct import_run run = { .w = w };
+    struct import *im = &run.im;
     int status = 2;
 
-    if (choose_kind(w, &im) &&
-        line_connect("import", w->from, 6379, &w->tls, LINE_PASSWORD_OF_REDIS, &im.from) &&
-        (w->dry_run || line_server_connect("import", &server, &im.to))) {
-        if (w->dry_run || import_ask_limits(&im))
-            status = import_line_work(&im, w);
+    if (choose_kind(w, im) &&
+        line_connect("import", w->from, 6379, &w->tls, LINE_PASSWORD_OF_REDIS, &im->from) &&
+        (w->dry_run || line_server_connect("import", &server, &im->to))) {
+        if (w->dry_run || import_ask_limits(im))
+            status = import_line_work(&run);
         else
-            import_line_refuse(im.err, "");
+            import_line_refuse(im->err, "");
     }
-    import_free(&im);
+    import_free(im);
     return status;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "tools/terminal_text.h"
 
 #define TELL_US (200 * US_PER_MS)
 #define BAR_COLUMNS 24
@@ -67,12 +66,6 @@ void line_progress_tell(struct line_progress *p, int64_t done) {
     buf_append_str(&out, "\033[K");
     fwrite(buf_ptr(&out), 1, buf_len(&out), stderr);
     buf_free(&out);
-}
-
-void line_count_print(int64_t count, const char *name) {
-    printf("%lld\t", (long long)count);
-    terminal_print_if(stdout, name);
-    putchar('\n');
 }
 
 void line_progress_clear(const struct line_progress *p) {

@@ -17,9 +17,6 @@ void line_progress_tell(struct line_progress *p, int64_t done);
 /* Clears the progress line. Call it before printing other lines. */
 void line_progress_clear(const struct line_progress *p);
 
-/* Prints a line of the report: the count, a tab and the name. */
-void line_count_print(int64_t count, const char *name);
-
 /* SIGINT and SIGTERM set a flag from now on, instead of ending the process. */
 void line_signals(void);
 /* Has SIGINT or SIGTERM arrived? */

@@ -24,6 +24,7 @@
 struct move_line_words {
     char *to;
     bool replace;
+    struct line_form form;
 };
 
 static const struct line_option move_options[] = {
@@ -31,6 +32,7 @@ static const struct line_option move_options[] = {
       "the database that gets the jobs, as for the option database" },
     { "--replace", LINE_FLAG, NULL, offsetof(struct move_line_words, replace), 0, 0,
       "delete the queues and jobs that this database has" },
+    LINE_FORM_OPTIONS(struct move_line_words, form),
 };
 
 /* ---- the server ---- */
@@ -58,6 +60,23 @@ static bool take_over(const struct tool *tool, struct event_base *base) {
 
 /* ---- the move ---- */
 
+static void move_tell(const struct dump_report *report, const char *name, const struct line_form *form) {
+    struct line_report out;
+
+    line_report_begin(&out, form);
+    line_report_text(&out, "database", name);
+    line_report_text(&out, "dir", config.dir);
+    dump_report_figures(report, &out);
+    line_report_say(
+        &out, xasprintf("%lld jobs and %lld rows of %d tables are in %s, and equal those of %s/postgres",
+                        (long long)report->jobs, (long long)report->rows, report->tables, name, config.dir));
+    line_report_say(
+        &out, xasprintf("Set the option database in the configuration, and start the server. Keep %s: the "
+                        "server stays the same node.",
+                        config.dir));
+    line_report_end(&out, "move");
+}
+
 /* The note is written when the other database has all jobs. So exactly one database can deliver them at any time. */
 static bool move_jobs(const struct tool *tool, const struct move_line_words *w, struct dump_report *report) {
     char *copy = xasprintf("%s/moving.%d", config.dir, (int)getpid());
@@ -69,12 +88,7 @@ static bool move_jobs(const struct tool *tool, const struct move_line_words *w, 
     if (good && !embedded_note_moved(name, err, sizeof err))
         good = line_refuse(tool->name, err, "");
     if (good)
-        printf("%lld jobs and %lld rows of %d tables are in %s, and equal those of %s/postgres\n"
-               "Set the option database in the configuration, and start the server. Keep %s: the server "
-               "stays the same "
-               "node.\n",
-               (long long)report->jobs, (long long)report->rows, report->tables, name, config.dir,
-               config.dir);
+        move_tell(report, name, &w->form);
     free(name);
     free(copy);
     return good;
@@ -105,7 +119,7 @@ static bool move_has_source(const struct tool *tool, const struct move_line_word
 }
 
 static int move_line(const struct tool *tool, int argc, char **argv) {
-    struct move_line_words w = { NULL, false };
+    struct move_line_words w = { 0 };
     int status = line_config_read(tool, argc, argv, &w, 0, NULL);
 
     if (status != LINE_RUNS)

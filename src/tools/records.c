@@ -1,7 +1,6 @@
 /* Rows of a tool's output as a table or as JSON. */
 #include "tools/records.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +171,7 @@ static json_t *json_of_cell(const struct record_cell *cell, enum record_type typ
     return type == RECORD_NUMBER ? json_integer(llround(cell->number)) : json_real(cell->number);
 }
 
-static void append_dump(json_t *value, struct buf *out) {
+void records_append_json(json_t *value, struct buf *out) {
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 
     terminal_append_json(out, slice_str(text));
@@ -188,7 +187,7 @@ void records_json(const struct records *r, struct buf *out) {
         for (size_t c = 0; c < r->width; c++)
             json_object_set_new(row, r->columns[c].name, json_of_cell(&r->cells[at + c], r->columns[c].type));
         buf_append_str(out, at == 0 ? "\n" : ",\n");
-        append_dump(row, out);
+        records_append_json(row, out);
     }
     buf_append_str(out, r->count == 0 ? "]\n" : "\n]\n");
 }

@@ -1,6 +1,7 @@
 #ifndef RECORDS_H
 #define RECORDS_H
 
+#include <jansson.h>
 #include <stdio.h>
 #include "base/buf.h"
 #include "tools/line_options.h"
@@ -49,23 +50,26 @@ void records_table(const struct records *r, size_t columns, size_t most, struct 
 /* Appends a JSON array. */
 void records_json(const struct records *r, struct buf *out);
 
+/* Appends a value in one line, without characters that are hostile to a terminal. Frees the value. */
+void records_append_json(json_t *value, struct buf *out);
+
 /* The form of the output. */
 struct line_form {
     bool json, table;
 };
 
-#define LINE_FORM_OPTIONS(type, member)                                 \
-    { "--json",                                                         \
-      LINE_FLAG,                                                        \
-      NULL,                                                             \
-      offsetof(type, member.json),                                      \
-      0,                                                                \
-      0,                                                                \
-      "print JSON (this is the default unless the "                     \
-      "output is a terminal)" },                                        \
-    {                                                                   \
-        "--table", LINE_FLAG, NULL, offsetof(type, member.table), 0, 0, \
-            "print a table (this is the default on a terminal)"         \
+#define LINE_FORM_OPTIONS(type, member)                                      \
+    { "--json",                                                              \
+      LINE_FLAG,                                                             \
+      NULL,                                                                  \
+      offsetof(type, member.json),                                           \
+      0,                                                                     \
+      0,                                                                     \
+      "print JSON (this is the default unless the "                          \
+      "output is a terminal)" },                                             \
+    {                                                                        \
+        "--table", LINE_FLAG, NULL, offsetof(type, member.table), 0, 0,      \
+            "print a table or sentences (this is the default on a terminal)" \
     }
 
 /* Is JSON to be printed to stdout? */

@@ -13,22 +13,34 @@
 
 struct restore_line_words {
     bool replace;
+    struct line_form form;
 };
 
 static const struct line_option restore_options[] = {
     { "--replace", LINE_FLAG, NULL, offsetof(struct restore_line_words, replace), 0, 0,
       "delete the queues and jobs that the database has" },
+    LINE_FORM_OPTIONS(struct restore_line_words, form),
 };
 
-static int restore_from(const struct tool *tool, const char *dir, bool replace) {
+static void restore_tell(const struct dump_report *report, const char *dir, const struct line_form *form) {
+    struct line_report out;
+
+    line_report_begin(&out, form);
+    line_report_text(&out, "directory", dir);
+    dump_report_figures(report, &out);
+    line_report_say(&out, xasprintf("%lld jobs and %lld rows of %d tables are restored, and equal the backup",
+                                    (long long)report->jobs, (long long)report->rows, report->tables));
+    line_report_end(&out, "restore");
+}
+
+static int restore_from(const struct tool *tool, const char *dir, const struct restore_line_words *w) {
     struct event_base *base = event_base_new();
     char *database = own_postgres_database(tool->name, base, true);
     struct dump_report report;
-    bool good = database != NULL && dump_load(tool->name, database, dir, replace, &report);
+    bool good = database != NULL && dump_load(tool->name, database, dir, w->replace, &report);
 
     if (good)
-        printf("%lld jobs and %lld rows of %d tables are restored, and equal the backup\n",
-               (long long)report.jobs, (long long)report.rows, report.tables);
+        restore_tell(&report, dir, &w->form);
     free(database);
     embedded_stop();
     event_base_free(base);
@@ -36,7 +48,7 @@ static int restore_from(const struct tool *tool, const char *dir, bool replace) 
 }
 
 static int restore_line(const struct tool *tool, int argc, char **argv) {
-    struct restore_line_words w = { false };
+    struct restore_line_words w = { 0 };
     struct line_list names = { 0 };
     int status = line_config_read(tool, argc, argv, &w, 1, &names);
 
@@ -47,7 +59,7 @@ static int restore_line(const struct tool *tool, int argc, char **argv) {
     log_set_level(LOG_WARNING_);
     line_signals();
     if (status == LINE_RUNS)
-        status = restore_from(tool, names.items[0], w.replace);
+        status = restore_from(tool, names.items[0], &w);
     line_list_free(&names);
     return status;
 }

@@ -45,7 +45,7 @@ async function eventually(condition) {
 }
 
 function move(status, kind, ...words) {
-  const done = spawnSync(BINARY, ['import', `redis://127.0.0.1:${port}`, '--to', `127.0.0.1:${process.env.PORT}`,
+  const done = spawnSync(BINARY, ['import', '--table', `redis://127.0.0.1:${port}`, '--to', `127.0.0.1:${process.env.PORT}`,
     '--queue-prefix', `${kind}:`, '--kind', kind, ...words], { encoding: 'utf8' });
   assert.strictEqual(done.status, status, done.stdout + done.stderr);
   return done.stdout;

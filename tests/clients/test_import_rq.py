@@ -51,7 +51,7 @@ def answers():
 
 
 def move(status, *words):
-    done = subprocess.run([BINARY, "import", f"redis://127.0.0.1:{there_port}", "--to", f"127.0.0.1:{PORT}", "--kind",
+    done = subprocess.run([BINARY, "import", "--table", f"redis://127.0.0.1:{there_port}", "--to", f"127.0.0.1:{PORT}", "--kind",
                            "rq", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == status, f"exit status {done.returncode}: {done.stdout}"
     return done.stdout

@@ -16,25 +16,29 @@ static void test_errors(void **state) {
     const char *out;
 
     (void)state;
-    assert_int_equal(doctor_line_run(&out, "--database", server.database, NULL), 2);
+    assert_int_equal(doctor_line_run(&out, "--table", "--database", server.database, NULL), 2);
     says(out, "error (settings): fsync is off");
     says(out, "    What to do: fsync = on");
     says(out, "2 errors, 0 warnings");
     assert_int_equal(doctor_line_run(&out, "--lines", "--database", server.database, NULL), 2);
     says(out, "error\tsettings\tfsync is off");
     assert_null(strstr(out, "warnings"));
+    assert_int_equal(doctor_line_run(&out, "--database", server.database, NULL), 2);
+    says(out, "[\n{\"severity\":\"error\",\"check\":\"settings\",\"finding\":\"fsync is off");
+    says(out, "\"advice\":\"");
+    assert_string_equal(out + strlen(out) - 4, "}\n]\n");
 }
 
 static void test_nothing_there(void **state) {
     const char *out;
 
     (void)state;
-    assert_int_equal(doctor_line_run(&out, "--database", "host=/nowhere dbname=x", NULL), 2);
+    assert_int_equal(doctor_line_run(&out, "--table", "--database", "host=/nowhere dbname=x", NULL), 2);
     says(out, "error (connection): the database cannot be reached");
     assert_int_equal(doctor_line_run(&out, "--dir", "nowhere", NULL), 2);
     says(out, "there is no embedded Postgres in nowhere");
     assert_int_equal(doctor_line_run(&out, "--nonsense", "1", NULL), 2);
-    assert_int_equal(doctor_line_run(&out, "--database", postgres_conninfo(&pg, NULL), NULL), 2);
+    assert_int_equal(doctor_line_run(&out, "--table", "--database", postgres_conninfo(&pg, NULL), NULL), 2);
     says(out, "error (schema): this database has no tables of pgdisque");
 }
 
@@ -84,11 +88,11 @@ static void test_private_postgres(void **state) {
 
     (void)state;
     server_start(&s, "", NULL);
-    doctor_line_run(&out, "--dir", s.dir, NULL);
+    doctor_line_run(&out, "--table", "--dir", s.dir, NULL);
     says(out, "checks were made.");
     assert_null(strstr(out, "(connection)"));
     assert_int_equal(server_stop(&s), 0);
-    doctor_line_run(&out, "--dir", s.dir, NULL);
+    doctor_line_run(&out, "--table", "--dir", s.dir, NULL);
     says(out, "checks were made.");
     assert_null(strstr(out, "(connection)"));
     server_resume(&s);

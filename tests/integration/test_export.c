@@ -24,6 +24,25 @@ static void list_is(const char *list, const char *pop, int count) {
     expect(r, ":0", "EXISTS %s", list);
 }
 
+/* In a pipe the report is one JSON object. */
+static void test_json(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    add_jobs("report", 0, 3);
+    add_job(q, "report", "later", "DELAY 1000");
+    EXPORT(0,
+           "{\"dry_run\":true,\"queues\":[{\"name\":\"report\",\"count\":3}],"
+           "\"stays\":[{\"name\":\"report\",\"count\":1,\"state\":\"delayed\"}]}\n",
+           "--json", "--dry-run", "--queue", "report");
+    EXPORT(1,
+           "{\"dry_run\":false,\"queues\":[{\"name\":\"report\",\"count\":3}],"
+           "\"stays\":[{\"name\":\"report\",\"count\":1,\"state\":\"delayed\"}],\"moved\":3}\n",
+           "--json", "--queue", "report");
+    assert_false(file_contains(moving_log(), "jobs moved"));
+    list_is("report", "RPOP", 3);
+    EXPORT(0, "{\"dry_run\":false,\"queues\":[],\"stays\":[],\"moved\":0}\n", "--json", "--queue", "none");
+}
+
 /* The export adds behind the existing elements, at the end of the list from which consumers do not take. */
 static void test_order(void **state) {
     (void)state;
@@ -222,10 +241,15 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),          cmocka_unit_test(test_bytes_and_priorities),
-        cmocka_unit_test(test_remaining_jobs), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_user),           cmocka_unit_test(test_noted),
-        cmocka_unit_test(test_kills),          cmocka_unit_test(test_two_follow),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_bytes_and_priorities),
+        cmocka_unit_test(test_remaining_jobs),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_user),
+        cmocka_unit_test(test_noted),
+        cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_two_follow),
     };
 
     return RUN_SUITE_WITH("export", tests, start, stop);

@@ -154,6 +154,8 @@ static void test_command_line(void **state) {
     expect(c, "+OK", "CONFIG SET requirepass secret");
     redisFree(c);
     EVENTUALLY(health_line_run(&out, "--port", port, "--requirepass", "secret", NULL) == 0);
+    assert_int_equal(strncmp(out, "{\"healthy\":true,\"ms\":", 21), 0);
+    assert_int_equal(health_line_run(&out, "--table", "--port", port, "--requirepass", "secret", NULL), 0);
     assert_int_equal(strncmp(out, "healthy: a job went through in ", 31), 0);
     assert_int_equal(health_line_run(&out, "--port", port, NULL), 1);
     assert_non_null(strstr(out, "NOAUTH"));

@@ -27,6 +27,22 @@ static void test_lists(void **state) {
     expect(r, ":0", "DBSIZE");
 }
 
+/* In a pipe the report is one JSON object, without the progress and the warnings. */
+static void test_json(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    moving_fill(r, "report", "LPUSH", 0, 3);
+    IMPORT(0, "{\"dry_run\":true,\"sources\":[{\"name\":\"report\",\"count\":3}]}\n", "--json", "--dry-run",
+           "report");
+    IMPORT(0,
+           "{\"dry_run\":false,\"queues\":[{\"name\":\"report\",\"count\":3}],\"moved\":3,\"too_large\":0,"
+           "\"not_understood\":0}\n",
+           "--json", "report");
+    assert_false(file_contains(moving_log(), "tasks moved"));
+    moving_in_order(q, "report", 3);
+    IMPORT(3, "{\"dry_run\":false,\"queues\":[],\"moved\":0,", "--json", "report");
+}
+
 /* Any byte, and nothing. */
 static void test_bytes(void **state) {
     (void)state;
@@ -325,10 +341,11 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),   cmocka_unit_test(test_bytes),  cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_user),    cmocka_unit_test(test_pause),  cmocka_unit_test(test_large),
-        cmocka_unit_test(test_sidekiq), cmocka_unit_test(test_resque), cmocka_unit_test(test_laravel),
-        cmocka_unit_test(test_celery),  cmocka_unit_test(test_kills),  cmocka_unit_test(test_two_follow),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_json),    cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_user),    cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_large),      cmocka_unit_test(test_sidekiq), cmocka_unit_test(test_resque),
+        cmocka_unit_test(test_laravel),    cmocka_unit_test(test_celery),  cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_two_follow),
     };
 
     return RUN_SUITE_WITH("import", tests, start, stop);

@@ -167,6 +167,35 @@ static void test_top_in_a_pipe(void **state) {
     assert_null(strchr(out, '\033'));
 }
 
+/* ---- reports ---- */
+
+/* The standard output of the tool is one line, which begins so. */
+static void prints_line(const char *begin, const char *words) {
+    const char *out = shell(0, text_of("\"$TOOL\" %s 2>/dev/null", words));
+
+    if (strncmp(out, begin, strlen(begin)) != 0 || strchr(out, '\n') != out + strlen(out) - 1)
+        fail_msg("%s: %s", words, out);
+}
+
+/* In a pipe each tool prints JSON, and after an error nothing. */
+static void test_reports_in_a_pipe(void **state) {
+    const char *dir = forever(text_of("%s/report", scratch_dir()));
+    const char *empty = forever(text_of("%s", postgres_conninfo(&pg, NULL)));
+    const char *health = forever(text_of("health --port %d", server.port));
+
+    (void)state;
+    prints_line("{\"healthy\":true,\"ms\":", health);
+    prints_line("healthy: a job", text_of("%s --table", health));
+    prints_line(text_of("{\"directory\":\"%s\",\"jobs\":", dir),
+                text_of("backup '%s' --database '%s'", dir, server.database));
+    prints_line(text_of("{\"directory\":\"%s\",\"jobs\":", dir),
+                text_of("restore '%s' --database '%s'", dir, empty));
+    prints_line("", text_of("restore --table --replace '%s' --database '%s'", dir, empty));
+    assert_string_equal(shell(1, text_of("\"$TOOL\" backup '%s' --database '%s' 2>/dev/null", dir, empty)),
+                        "");
+    assert_string_equal(shell(1, text_of("\"$TOOL\" health --port %d 2>/dev/null", server_free_port())), "");
+}
+
 /* ---- addresses and users ---- */
 
 static void test_no_server(void **state) {
@@ -464,6 +493,7 @@ int main(void) {
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_add),
         cmocka_unit_test(test_top_in_a_pipe),
+        cmocka_unit_test(test_reports_in_a_pipe),
         cmocka_unit_test(test_no_server),
         cmocka_unit_test(test_socket_and_password),
         cmocka_unit_test(test_limited_user),

@@ -36,7 +36,7 @@ static const char *scratch(const char *name) {
 static const char *back_up(const char *name) {
     const char *dir = scratch(name);
 
-    TOOLING(0, text_of(" tables are in %s", dir), "backup", dir, "--database", server.database);
+    TOOLING(0, text_of(" tables are in %s", dir), "backup", "--table", dir, "--database", server.database);
     return dir;
 }
 
@@ -58,7 +58,7 @@ static void test_backup_and_restore(void **state) {
     expect(c, "+in", "PAUSE b-shut in");
     dir = back_up("backup");
     add_job(c, "b-kept", "after", "");
-    TOOLING(0, "are restored, and equal the backup", "restore", dir, "--database", database);
+    TOOLING(0, "are restored, and equal the backup", "restore", "--table", dir, "--database", database);
     other = serve(&s, database);
     expect(other, ":1", "QLEN b-kept");
     assert_string_equal(get_job(other, "b-kept", "\x01 body"), kept);
@@ -70,7 +70,7 @@ static void test_backup_and_restore(void **state) {
     assert_int_equal(server_stop(&s), 0);
     TOOLING(1, "the database has queues already; --replace deletes them", "restore", dir, "--database",
             database);
-    TOOLING(0, "equal the backup", "restore", dir, "--replace", "--database", database);
+    TOOLING(0, "equal the backup", "restore", "--table", dir, "--replace", "--database", database);
     assert_int_equal(postgres_number(database, "select count(*) from pgdisque.job"), 2);
     assert_int_equal(
         postgres_number(database, "select count(*) from pg_namespace where nspname ~ 'replaced'"), 0);
@@ -143,9 +143,9 @@ static void test_password(void **state) {
     free(postgres_query(server.database, "create role keeper superuser login password 'b a''c\\d'"));
     free(postgres_query(server.database, "select pg_reload_conf()"));
     EVENTUALLY(needs_password());
-    TOOLING(0, " tables are in ", "backup", dir, "--database",
+    TOOLING(0, text_of("{\"directory\":\"%s\"", dir), "backup", dir, "--database",
             text_of("%s user=keeper password='b a\\'c\\\\d'", server.database));
-    TOOLING(0, "equal the backup", "restore", dir, "--database",
+    TOOLING(0, "equal the backup", "restore", "--table", dir, "--database",
             text_of("%s user=keeper password='b a\\'c\\\\d'", database));
 }
 
@@ -226,7 +226,7 @@ static void test_move_under_load(void **state) {
     /* Refused before the server is ended. */
     TOOLING(1, "sessions of a server use this database", "move", "--to", server.database, "--dir", s.dir);
     assert_string_equal(server_ping(&s), "+PONG");
-    TOOLING(0, "Set the option database", "move", "--to", database, "--dir", s.dir);
+    TOOLING(0, "{\"database\":\"", "move", "--to", database, "--dir", s.dir);
     assert_int_equal(wait_exit(load, 60000), 0);
     redisFree(other);
     assert_int_equal(server_stop(&s), 0);
@@ -249,8 +249,8 @@ static void test_restore_into_a_private_postgres(void **state) {
     const char *dir = back_up("private"), *data = scratch("new-data");
 
     (void)state;
-    TOOLING(0, "equal the backup", "restore", dir, "--dir", data);
-    TOOLING(0, " tables are in ", "backup", scratch("again"), "--dir", data);
+    TOOLING(0, "equal the backup", "restore", "--table", dir, "--dir", data);
+    TOOLING(0, "\"tables\":", "backup", scratch("again"), "--dir", data);
     TOOLING(0, "configuration and database are fine", "--check", "--dir", data, "--port",
             text_of("%d", server_free_port()));
 }

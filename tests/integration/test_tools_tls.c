@@ -75,9 +75,9 @@ static void test_import_and_export(void **state) {
     (void)state;
     add_job(c, "there", "task 0", "");
     add_job(c, "there", "task 1", "");
-    TOOLING(0, "2 jobs moved", "export", redis_address, "--from", queue_address, "--queue", "there", TRUST);
+    TOOLING(0, "\"moved\":2", "export", redis_address, "--from", queue_address, "--queue", "there", TRUST);
     expect(c, ":0", "QLEN there");
-    TOOLING(0, "2\tback:there\n2 tasks moved", "import", redis_address, "--to", queue_address,
+    TOOLING(0, "{\"name\":\"back:there\",\"count\":2}", "import", redis_address, "--to", queue_address,
             "--queue-prefix", "back:", TRUST, "there");
     get_job(c, "back:there", "task 0");
     get_job(c, "back:there", "task 1");
@@ -106,7 +106,7 @@ static void test_health(void **state) {
     EVENTUALLY(tooling_run(&out, "health", "--port", "0", "--tls-port", tls_port, "--tls-cert-file",
                            certificate_path("server", "crt"), "--tls-key-file",
                            certificate_path("server", "key"), NULL) == 0);
-    tooling_says(out, "healthy: a job went through");
+    tooling_says(out, "\"healthy\":true");
     assert_int_equal(tooling_run(&out, "health", "--port", "0", "--tls-port", tls_port, NULL), 1);
 }
 

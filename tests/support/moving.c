@@ -48,13 +48,15 @@ const char *moving_log(void) {
 }
 
 pid_t moving_spawn(const char *subcommand, const char *const *words) {
-    const char *argv[MAX_WORDS + 6] = { server_program(), subcommand,
+    const char *argv[MAX_WORDS + 7] = { server_program(),
+                                        subcommand,
                                         forever(text_of("redis://127.0.0.1:%d/0", redis.port)),
                                         strcmp(subcommand, "import") == 0 ? "--to" : "--from",
-                                        forever(text_of("127.0.0.1:%d", server.port)) };
+                                        forever(text_of("127.0.0.1:%d", server.port)),
+                                        "--table" };
 
     for (int i = 0; i < MAX_WORDS && words[i] != NULL; i++)
-        argv[i + 5] = words[i];
+        argv[i + 6] = words[i];
     unlink(moving_log());
     return spawn(&(struct spawn){ .argv = argv, .log = moving_log(), .death_signal = SIGKILL });
 }
