@@ -23,10 +23,14 @@ static bool is_wanted(struct slice name, char *const *patterns, size_t count) {
     return count == 0;
 }
 
-static int64_t queue_figure(const redisReply *stat, const char *name) {
+static int64_t queue_figure_or(const redisReply *stat, const char *name, int64_t missing) {
     const redisReply *value = redis_reply_field(stat, name);
 
-    return value != NULL && redis_reply_fits(value, "i") ? value->integer : 0;
+    return value != NULL && redis_reply_fits(value, "i") ? value->integer : missing;
+}
+
+static int64_t queue_figure(const redisReply *stat, const char *name) {
+    return queue_figure_or(stat, name, 0);
 }
 
 static struct queue_figures *next_queue_row(struct queue_list *list) {
@@ -42,13 +46,20 @@ static void add_row(struct queue_list *list, const redisReply *name, const redis
     *row = (struct queue_figures){
         .name = { slice_dup((struct slice){ name->str, name->len }), name->len },
         .len = queue_figure(stat, "len"),
+        .active = queue_figure(stat, "active"),
+        .delayed = queue_figure(stat, "delayed"),
+        .waiting = queue_figure(stat, "waiting"),
         .blocked = queue_figure(stat, "blocked"),
         .jobs_in = queue_figure(stat, "jobs-in"),
         .jobs_out = queue_figure(stat, "jobs-out"),
         .dead = queue_figure(stat, "dead"),
         .age_s = queue_figure(stat, "age"),
         .idle_s = queue_figure(stat, "idle"),
+        .oldest_ms = -1,
+        .latency_p99_ms = queue_figure_or(stat, "latency-p99-ms", -1),
     };
+    if (row->len > 0)
+        row->oldest_ms = queue_figure_or(stat, "oldest-ms", -1);
     snprintf(row->pause, sizeof row->pause, "%s", pause == NULL ? "" : pause);
 }
 
@@ -180,6 +191,7 @@ static int descending(const void *a, const void *b, double x, double y) {
     }
 
 QUEUE_ORDER(len, len)
+QUEUE_ORDER(oldest, oldest_ms)
 QUEUE_ORDER(in, jobs_in)
 QUEUE_ORDER(out, jobs_out)
 QUEUE_ORDER(in_rate, in_rate)
@@ -193,8 +205,10 @@ void queue_list_sort(struct queue_list *list, const char *order) {
         int (*fn)(const void *, const void *);
         int (*rates)(const void *, const void *);
     } orders[] = {
-        { "name", rows_by_name, rows_by_name }, { "len", by_len, by_len },    { "in", by_in, by_in_rate },
-        { "out", by_out, by_out_rate },         { "dead", by_dead, by_dead }, { "idle", by_idle, by_idle },
+        { "name", rows_by_name, rows_by_name }, { "len", by_len, by_len },
+        { "oldest", by_oldest, by_oldest },     { "in", by_in, by_in_rate },
+        { "out", by_out, by_out_rate },         { "dead", by_dead, by_dead },
+        { "idle", by_idle, by_idle },
     };
     bool rates = false;
 

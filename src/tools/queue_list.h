@@ -7,7 +7,11 @@
 struct queue_figures {
     struct slice name; /* owned */
     char pause[8];
-    int64_t len, blocked, jobs_in, jobs_out, dead, age_s, idle_s;
+    int64_t len, active, delayed, waiting, dead; /* jobs */
+    int64_t blocked;                             /* clients */
+    int64_t jobs_in, jobs_out, age_s, idle_s;
+    int64_t oldest_ms;        /* the age of the oldest queued job; -1: no job is queued */
+    int64_t latency_p99_ms;   /* -1: not known */
     double in_rate, out_rate; /* a second, since an earlier list; 0 without one */
 };
 
@@ -28,7 +32,7 @@ void queue_list_free(struct queue_list *list);
 void queue_list_compare(struct queue_list *list, struct queue_list *before);
 
 /* The words of an option for queue_list_sort(). */
-#define QUEUE_LIST_ORDERS "name|len|in|out|dead|idle"
+#define QUEUE_LIST_ORDERS "name|len|oldest|in|out|dead|idle"
 /* Sorts by name, or with the largest first by the figure. in and out are rates if there are any, else totals. */
 void queue_list_sort(struct queue_list *list, const char *order);
 

@@ -26,11 +26,20 @@ static const struct line_option queues_options[] = {
 };
 
 static const struct record_column queues_columns[] = {
-    { "queue", "QUEUE", RECORD_TEXT },  { "len", "LEN", RECORD_NUMBER },
-    { "dead", "DEAD", RECORD_NUMBER },  { "waiting", "WAITING", RECORD_NUMBER },
-    { "jobs_in", "IN", RECORD_NUMBER }, { "jobs_out", "OUT", RECORD_NUMBER },
-    { "age", "AGE", RECORD_SECONDS },   { "idle", "IDLE", RECORD_SECONDS },
+    { "queue", "QUEUE", RECORD_TEXT },
+    { "len", "LEN", RECORD_NUMBER },
+    { "active", "ACTIVE", RECORD_NUMBER },
+    { "delayed", "DELAYED", RECORD_NUMBER },
+    { "dead", "DEAD", RECORD_NUMBER },
+    { "oldest_ms", "OLDEST", RECORD_MS },
+    { "latency_p99_ms", "P99", RECORD_MS },
     { "pause", "PAUSE", RECORD_TEXT },
+    { "waiting_clients", "CLIENTS", RECORD_NUMBER },
+    { "jobs_in", "IN", RECORD_NUMBER },
+    { "jobs_out", "OUT", RECORD_NUMBER },
+    { "idle", "IDLE", RECORD_SECONDS },
+    { "age", "AGE", RECORD_SECONDS },
+    { "waiting_jobs", NULL, RECORD_NUMBER },
 };
 
 static bool queues_print(const struct queue_list *list, const struct line_form *form) {
@@ -43,13 +52,18 @@ static bool queues_print(const struct queue_list *list, const struct line_form *
 
         records_add_text(&r, row->name);
         records_add_number(&r, (double)row->len);
+        records_add_number(&r, (double)row->active);
+        records_add_number(&r, (double)row->delayed);
         records_add_number(&r, (double)row->dead);
+        records_add_if_known(&r, row->oldest_ms);
+        records_add_if_known(&r, row->latency_p99_ms);
+        records_add_text(&r, slice_str(row->pause));
         records_add_number(&r, (double)row->blocked);
         records_add_number(&r, (double)row->jobs_in);
         records_add_number(&r, (double)row->jobs_out);
-        records_add_number(&r, (double)row->age_s);
         records_add_number(&r, (double)row->idle_s);
-        records_add_text(&r, slice_str(row->pause));
+        records_add_number(&r, (double)row->age_s);
+        records_add_number(&r, (double)row->waiting);
     }
     good = records_print(&r, form);
     records_free(&r);
@@ -87,10 +101,15 @@ const struct tool tool_queues = {
     .arguments = "[option]... [pattern]...",
     .summary = "Lists the queues with their figures.",
     .text =
-        "A pattern as in KEYS selects queues. LEN is the number of queued jobs, WAITING the number of "
-        "clients "
-        "that wait in GETJOB, IN and OUT the jobs that entered the queue and the deliveries. The user needs "
-        "QSCAN and QSTAT, and sees the queues that he may read.\n\n" LINE_ADDRESS_TEXT,
+        "A pattern as in KEYS selects queues. LEN, ACTIVE, DELAYED and DEAD are the jobs in these states, "
+        "and "
+        "LEN those that are queued. OLDEST is the time since the oldest queued job became due. 99 of 100 "
+        "jobs "
+        "of the last minute were delivered within P99 at this server. CLIENTS is the number of clients that "
+        "wait in GETJOB, IN and OUT the jobs that entered the queue and the deliveries. IDLE is the time "
+        "since "
+        "the last job came or went, and AGE that since the queue was created.\n\n"
+        "The user needs QSCAN and QSTAT, and sees the queues that he may read.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque queues --sort len 'mail*'",
     TOOL_OPTIONS(queues_options),
     .error = 1,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json_bytes.h"
 #include "tools/terminal_text.h"
 
@@ -30,6 +31,10 @@ void records_add_text(struct records *r, struct slice text) {
 
 void records_add_number(struct records *r, double number) {
     add_cell(r, (struct record_cell){ NULL, 0, number });
+}
+
+void records_add_if_known(struct records *r, int64_t number) {
+    records_add_number(r, number < 0 ? NAN : (double)number);
 }
 
 void records_add_none(struct records *r) {
@@ -76,6 +81,10 @@ static size_t append_cell(struct buf *out, const struct record_cell *cell, enum 
         buf_append_str(out, "-");
     else if (type == RECORD_SECONDS)
         append_duration(out, cell->number);
+    else if (type == RECORD_MS && cell->number >= US_PER_S / US_PER_MS)
+        append_duration(out, cell->number * US_PER_MS / US_PER_S);
+    else if (type == RECORD_MS)
+        buf_printf(out, "%.0fms", cell->number);
     else
         buf_printf(out, type == RECORD_RATE ? "%.1f" : "%.0f", cell->number);
     return buf_len(out) - begin;
@@ -168,7 +177,8 @@ static json_t *json_of_cell(const struct record_cell *cell, enum record_type typ
         return json_of_bytes((struct slice){ cell->text, cell->len });
     if (isnan(cell->number))
         return json_null();
-    return type == RECORD_NUMBER ? json_integer(llround(cell->number)) : json_real(cell->number);
+    return type == RECORD_NUMBER || type == RECORD_MS ? json_integer(llround(cell->number))
+                                                      : json_real(cell->number);
 }
 
 void records_append_json(json_t *value, struct buf *out) {

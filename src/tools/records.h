@@ -15,6 +15,7 @@ enum record_type {
     RECORD_NUMBER,
     RECORD_RATE,    /* a second */
     RECORD_SECONDS, /* a duration: "2d 3h" in a table */
+    RECORD_MS,      /* a duration in milliseconds: "850ms" in a table, or as above */
     RECORD_JSON,    /* the text is a JSON value */
 };
 
@@ -41,6 +42,8 @@ void records_begin(struct records *r, const struct record_column *columns, size_
 /* Append the next cell. Each row needs a cell for each column. */
 void records_add_text(struct records *r, struct slice text);
 void records_add_number(struct records *r, double number);
+/* The same for a figure that is -1 if it is not known. */
+void records_add_if_known(struct records *r, int64_t number);
 void records_add_none(struct records *r);
 void records_free(struct records *r);
 

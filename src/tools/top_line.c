@@ -46,7 +46,7 @@ static const struct {
     { "jobs_added", "added", true },           { "jobs_delivered", "delivered", true },
     { "jobs_acked", "acknowledged", true },    { "registered_queues", "queues", false },
     { "registered_jobs", "jobs", false },      { "dead_jobs", "dead", false },
-    { "connected_clients", "clients", false }, { "blocked_clients", "waiting", false },
+    { "connected_clients", "clients", false }, { "blocked_clients", "waiting_clients", false },
     { "uptime_in_seconds", "uptime", false },
 };
 
@@ -135,10 +135,11 @@ static bool top_read(struct top *t) {
 /* ---- output ---- */
 
 static const struct record_column top_columns[] = {
-    { "queue", "QUEUE", RECORD_TEXT },       { "len", "LEN", RECORD_NUMBER },
-    { "in_rate", "IN/S", RECORD_RATE },      { "out_rate", "OUT/S", RECORD_RATE },
-    { "waiting", "WAITING", RECORD_NUMBER }, { "dead", "DEAD", RECORD_NUMBER },
-    { "idle", "IDLE", RECORD_SECONDS },      { "pause", "PAUSE", RECORD_TEXT },
+    { "queue", "QUEUE", RECORD_TEXT },    { "len", "LEN", RECORD_NUMBER },
+    { "in_rate", "IN/S", RECORD_RATE },   { "out_rate", "OUT/S", RECORD_RATE },
+    { "oldest_ms", "OLDEST", RECORD_MS }, { "dead", "DEAD", RECORD_NUMBER },
+    { "pause", "PAUSE", RECORD_TEXT },    { "waiting_clients", "CLIENTS", RECORD_NUMBER },
+    { "idle", "IDLE", RECORD_SECONDS },
 };
 
 static void top_rows(const struct top *t, struct records *r) {
@@ -150,10 +151,11 @@ static void top_rows(const struct top *t, struct records *r) {
         records_add_number(r, (double)row->len);
         records_add_number(r, t->compared ? row->in_rate : NAN);
         records_add_number(r, t->compared ? row->out_rate : NAN);
-        records_add_number(r, (double)row->blocked);
+        records_add_if_known(r, row->oldest_ms);
         records_add_number(r, (double)row->dead);
-        records_add_number(r, (double)row->idle_s);
         records_add_text(r, slice_str(row->pause));
+        records_add_number(r, (double)row->blocked);
+        records_add_number(r, (double)row->idle_s);
     }
 }
 
@@ -296,10 +298,12 @@ const struct tool tool_top = {
     .name = "top",
     .arguments = "[option]... [pattern]...",
     .summary = "Shows the busiest queues, and refreshes them until q is pressed.",
-    .text = "A pattern as in KEYS selects queues. IN/S and OUT/S are the jobs that enter the queue and the "
-            "deliveries a second. If the output is no terminal, the tool prints one snapshot after two "
-            "readings, and ends. The user needs QSCAN and QSTAT, and for the first line "
-            "INFO.\n\n" LINE_ADDRESS_TEXT,
+    .text =
+        "A pattern as in KEYS selects queues. IN/S and OUT/S are the jobs that enter the queue and the "
+        "deliveries a second, OLDEST the time since the oldest queued job became due, and CLIENTS the "
+        "clients that wait in GETJOB. If the output is no terminal, the tool prints one snapshot after two "
+        "readings, and ends. The user needs QSCAN and QSTAT, and for the first line "
+        "INFO.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque top --sort len",
     TOOL_OPTIONS(top_options),
     .error = 1,

@@ -71,8 +71,8 @@ static void test_queues(void **state) {
         add_job(c, "t-long", "x", "");
     add_job(c, "t-short", "x", "");
     expect(c, "+in", "PAUSE t-short in");
-    out =
-        TOOLING(0, "{\"queue\":\"t-long\",\"len\":3,\"dead\":0,\"waiting\":0,\"jobs_in\":3", "queues", "t-*");
+    out = TOOLING(0, "{\"queue\":\"t-long\",\"len\":3,\"active\":0,\"delayed\":0,\"dead\":0,\"oldest_ms\":",
+                  "queues", "t-*");
     assert_null(strstr(out, "evil"));
     tooling_says(out, "\"pause\":\"in\"");
     out = TOOLING(0, "QUEUE ", "queues", "--table", "--sort", "len", "t-*");
@@ -82,6 +82,26 @@ static void test_queues(void **state) {
     TOOLING(1, "--sort must be name|len", "queues", "--sort", "size");
     TOOLING(1, "there is no such option", "queues", "--nonsense");
     TOOLING(1, "there is no such option", "work", "-p", "7711", "jobs", "--", "true");
+}
+
+/* States, ages and latencies. */
+static void test_ages_of_jobs(void **state) {
+    const char *out;
+
+    (void)state;
+    add_job(c, "ages-a-taken", "x", "RETRY 1000");
+    add_job(c, "ages-a-taken", "later", "DELAY 1000");
+    get_job(c, "ages-a-taken", "x");
+    add_job(c, "ages-b-queued", "x", "");
+    out = TOOLING(
+        0, "\"queue\":\"ages-a-taken\",\"len\":0,\"active\":1,\"delayed\":1,\"dead\":0,\"oldest_ms\":null,",
+        "queues", "--sort", "oldest", "ages-*");
+    tooling_says(out, "\"waiting_clients\":0,");
+    tooling_says(out, "\"waiting_jobs\":0}");
+    /* A queue without a queued job comes last. */
+    assert_true(strstr(out, "ages-b-queued") < strstr(out, "ages-a-taken"));
+    out = TOOLING(0, " LEN  ACTIVE  DELAYED  DEAD  OLDEST", "queues", "--table", "ages-a-taken");
+    tooling_says(out, "ms  ");
 }
 
 static void test_hostile_names(void **state) {
@@ -432,7 +452,7 @@ static void test_completion_of_bash(void **state) {
     for (size_t i = 0; i < tool_queues.option_count; i++)
         tooling_says(out, text_of(" %s", tool_queues.options[i].name));
     tooling_says(out, "queues top peek add work import");
-    tooling_says(out, "\nname len in out dead idle\n");
+    tooling_says(out, "\nname len oldest in out dead idle\n");
     tooling_says(out, "\nremote-apply remote-flush remote-write local async\n");
     tooling_says(out, "--tls-port --tls-cert-file");
     tooling_says(out, "\ndead done\n");
@@ -489,6 +509,7 @@ static void test_manual(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),
+        cmocka_unit_test(test_ages_of_jobs),
         cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_add),
