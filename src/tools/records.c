@@ -10,8 +10,11 @@
 #include "base/json_bytes.h"
 #include "tools/terminal_text.h"
 
-/* A text column that is not the last one is cut to this width if the table goes to a terminal. */
-#define TEXT_COLUMNS 60
+/* Texts are cut to half of the terminal, within these bounds. The ID of a job has 40 characters. Outside a terminal they
+ * are cut to the upper bound, except in the last column. */
+#define TEXT_COLUMNS_MIN 40
+#define TEXT_COLUMNS_MAX 60
+/* A last column of texts is not cut below this width; other columns are left out for it. */
 #define NARROWEST 20
 
 void records_begin(struct records *r, const struct record_column *columns, size_t width) {
@@ -107,23 +110,62 @@ static size_t table_width(const struct records *r) {
     return width;
 }
 
-/* Fills widths. The last column gets the room that the others leave. */
-static void measure_columns(const struct records *r, size_t rows, size_t columns, size_t *widths) {
-    size_t used = 0, shown = table_width(r);
+static size_t text_limit(size_t columns) {
+    if (columns == 0 || columns / 2 > TEXT_COLUMNS_MAX)
+        return TEXT_COLUMNS_MAX;
+    return columns / 2 > TEXT_COLUMNS_MIN ? columns / 2 : TEXT_COLUMNS_MIN;
+}
 
-    for (size_t c = 0; c < shown; c++) {
-        size_t most = columns == 0 ? 0 : TEXT_COLUMNS;
+/* The last column of texts takes the room that the others leave, and has no limit if that is unbounded. */
+static bool fills_line(const struct records *r, size_t c) {
+    return c + 1 == table_width(r) && r->columns[c].type == RECORD_TEXT;
+}
 
-        widths[c] = strlen(r->columns[c].title);
-        for (size_t row = 0; row < rows; row++) {
-            size_t width = width_of_cell(&r->cells[row * r->width + c], r->columns[c].type, most);
+static size_t measure_column(const struct records *r, size_t rows, size_t c, size_t most) {
+    size_t widest = strlen(r->columns[c].title);
 
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-        used += c + 1 < shown ? widths[c] + 2 : 0;
+    for (size_t row = 0; row < rows; row++) {
+        size_t width = width_of_cell(&r->cells[row * r->width + c], r->columns[c].type, most);
+
+        widest = width > widest ? width : widest;
     }
-    if (columns > 0 && r->columns[shown - 1].type == RECORD_TEXT)
-        widths[shown - 1] = columns > used + NARROWEST ? columns - used : NARROWEST;
+    return widest;
+}
+
+/* The length of a line. A column without a width is left out. */
+static size_t line_width(const size_t *widths, size_t shown) {
+    size_t width = 0;
+
+    for (size_t c = 0; c < shown; c++)
+        width += widths[c] == 0 ? 0 : widths[c] + (width > 0 ? 2 : 0);
+    return width;
+}
+
+/* Leaves out columns from the right until a line fits, a column that fills the line last. The first column stays. */
+static void fit_columns(const struct records *r, size_t columns, size_t *widths) {
+    size_t shown = table_width(r), last = shown - 1, used;
+    bool fills = fills_line(r, last);
+
+    for (size_t c = fills ? last : shown; c-- > 1 && line_width(widths, shown) > columns;)
+        widths[c] = 0;
+    if (last > 0 && line_width(widths, shown) > columns)
+        widths[last] = 0;
+    widths[0] = widths[0] < columns ? widths[0] : columns;
+    used = line_width(widths, last);
+    if (fills && widths[last] > 0 && last > 0)
+        widths[last] = columns - used - 2;
+    else if (fills && last == 0)
+        widths[0] = columns;
+}
+
+/* Fills widths. */
+static void measure_columns(const struct records *r, size_t rows, size_t columns, size_t *widths) {
+    size_t shown = table_width(r);
+
+    for (size_t c = 0; c < shown; c++)
+        widths[c] = measure_column(r, rows, c, fills_line(r, c) ? NARROWEST : text_limit(columns));
+    if (columns > 0)
+        fit_columns(r, columns, widths);
 }
 
 static void append_padded(struct buf *out, const struct buf *cell, size_t width, size_t room, bool right,
@@ -143,15 +185,19 @@ static void append_cells(const struct records *r, const struct record_cell *cell
                          const size_t *widths, struct buf *out) {
     size_t shown = table_width(r);
 
+    while (widths[shown - 1] == 0)
+        shown--;
     for (size_t c = 0; c < shown; c++) {
         enum record_type type = r->columns[c].type;
         struct buf text = { 0 };
         size_t width;
 
+        if (widths[c] == 0)
+            continue;
         if (cells == NULL)
             width = terminal_append(&text, slice_str(r->columns[c].title), 0);
         else
-            width = append_cell(&text, &cells[c], type, columns == 0 ? 0 : widths[c]);
+            width = append_cell(&text, &cells[c], type, columns == 0 && fills_line(r, c) ? 0 : widths[c]);
         append_padded(out, &text, width, widths[c], type != RECORD_TEXT, c + 1 == shown);
         buf_free(&text);
     }

@@ -47,8 +47,9 @@ void records_add_if_known(struct records *r, int64_t number);
 void records_add_none(struct records *r);
 void records_free(struct records *r);
 
-/* Appends a line with the titles and a line for each row, at most `most` rows. No line is longer than `columns`, unless
- * columns is 0. */
+/* Appends a line with the titles and a line for each row, at most `most` rows. Columns are left out from the right until
+ * no line is longer than `columns`; a last column of texts stays longest, as the bodies of jobs. If columns is 0, all
+ * columns are there. */
 void records_table(const struct records *r, size_t columns, size_t most, struct buf *out);
 /* Appends a JSON array. */
 void records_json(const struct records *r, struct buf *out);

@@ -17,6 +17,8 @@
 
 /* A reply that takes longer counts as a lost connection. */
 #define REPLY_S 5
+/* The length of the first lines outside a terminal. */
+#define HEAD_COLUMNS 80
 
 struct top_line_words {
     struct line_server server;
@@ -40,14 +42,19 @@ static const struct line_option top_options[] = {
 /* Figures of INFO; NAN: the server did not give it. The counters are first. */
 static const struct {
     const char *field; /* of INFO */
-    const char *name;
+    const char *name;  /* in JSON */
+    const char *title;
     bool is_counter;
 } top_figures[] = {
-    { "jobs_added", "added", true },           { "jobs_delivered", "delivered", true },
-    { "jobs_acked", "acknowledged", true },    { "registered_queues", "queues", false },
-    { "registered_jobs", "jobs", false },      { "dead_jobs", "dead", false },
-    { "connected_clients", "clients", false }, { "blocked_clients", "waiting_clients", false },
-    { "uptime_in_seconds", "uptime", false },
+    { "jobs_added", "added", "added", true },
+    { "jobs_delivered", "delivered", "delivered", true },
+    { "jobs_acked", "acknowledged", "acknowledged", true },
+    { "registered_queues", "queues", "queues", false },
+    { "registered_jobs", "jobs", "jobs", false },
+    { "dead_jobs", "dead", "dead", false },
+    { "connected_clients", "clients", "clients", false },
+    { "blocked_clients", "waiting_clients", "waiting clients", false },
+    { "uptime_in_seconds", "uptime", "uptime", false },
 };
 
 struct top_reading {
@@ -159,15 +166,29 @@ static void top_rows(const struct top *t, struct records *r) {
     }
 }
 
-static void top_head(const struct top *t, struct buf *out) {
+/* Lines end before they are longer than `columns`. */
+static void top_head(const struct top *t, size_t columns, struct buf *out) {
+    size_t used = 0;
+
     for (size_t i = 0; i < LENGTH(top_figures); i++) {
+        struct buf figure = { 0 };
+
         if (isnan(t->now.figures[i]))
             continue;
-        buf_printf(out, "%s %.0f", top_figures[i].name, t->now.figures[i]);
+        buf_printf(&figure, "%s %.0f", top_figures[i].title, t->now.figures[i]);
         if (top_figures[i].is_counter && t->compared)
-            buf_printf(out, " (%.1f/s)", t->now.rates[i]);
-        buf_append_str(out, i + 1 < LENGTH(top_figures) ? "  " : "\n");
+            buf_printf(&figure, " (%.1f/s)", t->now.rates[i]);
+        if (used > 0) {
+            bool fits = used + 2 + buf_len(&figure) <= columns;
+
+            buf_append_str(out, fits ? "  " : "\n");
+            used = fits ? used + 2 : 0;
+        }
+        used += buf_len(&figure);
+        buf_append(out, buf_ptr(&figure), buf_len(&figure));
+        buf_free(&figure);
     }
+    buf_append_str(out, used > 0 ? "\n" : "");
     if (t->now.queues.more)
         buf_printf(out, "These are %zu of the queues, see --limit.\n", t->now.queues.count);
 }
@@ -175,7 +196,7 @@ static void top_head(const struct top *t, struct buf *out) {
 static void top_table(const struct top *t, size_t columns, struct buf *out) {
     struct records r;
 
-    top_head(t, out);
+    top_head(t, columns > 0 ? columns : HEAD_COLUMNS, out);
     if (t->err[0] != '\0') {
         buf_append_str(out, "The figures are old, and the tool tries again: ");
         terminal_append(out, slice_str(t->err), columns > 50 ? columns - 50 : 0);
@@ -302,7 +323,7 @@ const struct tool tool_top = {
         "A pattern as in KEYS selects queues. IN/S and OUT/S are the jobs that enter the queue and the "
         "deliveries a second, OLDEST the time since the oldest queued job became due, and CLIENTS the "
         "clients that wait in GETJOB. If the output is no terminal, the tool prints one snapshot after two "
-        "readings, and ends. The user needs QSCAN and QSTAT, and for the first line "
+        "readings, and ends. The user needs QSCAN and QSTAT, and for the first lines "
         "INFO.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque top --sort len",
     TOOL_OPTIONS(top_options),

@@ -185,6 +185,10 @@ static void test_top_in_a_pipe(void **state) {
     tooling_says(out, "\"queue\":\"t-top\",\"len\":1,\"in_rate\":0.0");
     out = TOOLING(0, "IN/S", "top", "--table", "t-top");
     assert_null(strchr(out, '\033'));
+    /* The figures of the server fit an ordinary terminal. */
+    for (const char *line = out; *line != '\n'; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 80);
+    tooling_says(out, "waiting clients 0");
 }
 
 /* ---- reports ---- */
