@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "tools/line_access.h"
 #include "tools/line_report.h"
 #include "tools/redis_link.h"
 #include "tools/tool.h"
@@ -41,12 +42,17 @@ static bool begin_own_tls(struct redis_pipe *p, const char *host) {
     return redis_pipe_begin_tls(p, host, &how);
 }
 
-static bool reach(struct redis_pipe *p) {
+/* address becomes the address of the server, for errors. */
+static bool reach(struct redis_pipe *p, char *address, size_t size) {
     struct timeval patience = { PATIENCE_S, 0 };
     bool by_path = config.port == 0 && config.unixsocket[0] != '\0';
     char host[256];
 
     find_host(host, sizeof host);
+    if (by_path)
+        snprintf(address, size, "%s", config.unixsocket);
+    else
+        snprintf(address, size, "%s:%d", host, config_own_port());
     p->c = by_path ? redisConnectUnixWithTimeout(config.unixsocket, patience)
                    : redisConnectWithTimeout(host, config_own_port(), patience);
     if (p->c == NULL || p->c->err != 0)
@@ -80,12 +86,13 @@ static void health_line_tell(int64_t ms, const struct line_form *form) {
 
 static int health_line_look(const struct line_form *form) {
     struct redis_pipe p = { .c = NULL };
-    int64_t ms = reach(&p) ? health_line_ask(&p) : -1;
+    char address[300];
+    int64_t ms = reach(&p, address, sizeof address) ? health_line_ask(&p) : -1;
 
     if (ms >= 0)
         health_line_tell(ms, form);
     else
-        fprintf(stderr, "pgdisque health: %s\n", p.err);
+        line_refuse_own("health", address, p.err);
     redis_pipe_close(&p);
     return ms < 0;
 }

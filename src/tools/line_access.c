@@ -12,32 +12,60 @@
 
 /* ---- advice ---- */
 
-static const struct {
+#define ADVICE_USER "the user or the password is wrong, or the user is off"
+#define ADVICE_OPTIONS "name the configuration file of the server, or give the option "
+
+/* The codes of the server come first, because a reply may also have an error of its database. */
+static const struct advice {
     const char *part; /* of the error */
     const char *advice;
+    const char *own; /* to a tool with the options of the server; NULL: the same */
 } advices[] = {
-    { "NOAUTH", "give the password in " LINE_PASSWORD_OF_SERVER " or with --askpass" },
-    { "WRONGPASS", "the user or the password is wrong, or the user is off" },
-    { "invalid password", "the user or the password is wrong, or the user is off" },
-    { "NOPERM", "an administrator can permit it with ACL SETUSER" },
-    { "Connection refused", "start the server, or name another address" },
-    { "No such file", "start the server, or name another socket" },
-    { "mismatch", "use the host name of the server's certificate" },
-    { "certificate refused", "name the authority of the server's certificate with --cacert" },
-    { "NOREPL", "the server cannot reach its database; `pgdisque doctor` says more" },
-    { "LOADING", "the server has not reached its database yet; try again" },
+    { "NOAUTH", "give the password in " LINE_PASSWORD_OF_SERVER " or with --askpass",
+      ADVICE_OPTIONS "requirepass" },
+    { "WRONGPASS", ADVICE_USER, "requirepass is not the password of the server" },
+    { "invalid password", ADVICE_USER, "requirepass is not the password of the server" },
+    { "NOPERM", "an administrator can permit it with ACL SETUSER", NULL },
+    { "NOREPL", "the server cannot reach its database; `pgdisque doctor` says more", NULL },
+    { "LOADING", "the server has not reached its database yet; try again", NULL },
+    { "Connection refused", "start the server, or name another address",
+      "start the server; if it runs, " ADVICE_OPTIONS "port" },
+    { "No such file", "start the server, or name another socket",
+      "start the server; if it runs, " ADVICE_OPTIONS "unixsocket" },
+    { "mismatch", "use the host name of the server's certificate", NULL },
+    { "certificate refused", "name the authority of the server's certificate with --cacert", NULL },
 };
 
-bool line_refuse_reply(const char *tool, const char *error) {
-    char text[700];
-
+static const char *advice_to(const char *error, bool own) {
     for (size_t i = 0; i < LENGTH(advices); i++) {
-        if (strstr(error, advices[i].part) != NULL) {
-            snprintf(text, sizeof text, "%.500s; %s", error, advices[i].advice);
-            return line_refuse(tool, text, "");
-        }
+        if (strstr(error, advices[i].part) != NULL)
+            return own && advices[i].own != NULL ? advices[i].own : advices[i].advice;
     }
-    return line_refuse(tool, error, "");
+    return NULL;
+}
+
+/* Some errors end with a full stop, which the advice replaces. */
+static bool refuse_with(const char *tool, const char *address, const char *error, const char *advice) {
+    size_t len = strlen(error);
+    char text[900];
+
+    if (advice == NULL)
+        snprintf(text, sizeof text, "%.200s%.500s", address, error);
+    else
+        snprintf(text, sizeof text, "%.200s%.*s; %s", address,
+                 (int)(len > 500 ? 500 : len - (len > 0 && error[len - 1] == '.')), error, advice);
+    return line_refuse(tool, text, "");
+}
+
+bool line_refuse_reply(const char *tool, const char *error) {
+    return refuse_with(tool, "", error, advice_to(error, false));
+}
+
+bool line_refuse_own(const char *tool, const char *address, const char *error) {
+    char prefix[200];
+
+    snprintf(prefix, sizeof prefix, "%.190s: ", address);
+    return refuse_with(tool, prefix, error, advice_to(error, true));
 }
 
 /* ---- passwords ---- */

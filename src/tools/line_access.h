@@ -90,5 +90,7 @@ bool line_server_reconnect(const struct line_server *s, struct redis_pipe *p) MU
 
 /* Prints an error of a server with an advice. Returns false. */
 bool line_refuse_reply(const char *tool, const char *error);
+/* The same for a tool that finds the server by the options of the server. Names the address. */
+bool line_refuse_own(const char *tool, const char *address, const char *error);
 
 #endif

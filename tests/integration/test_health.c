@@ -111,7 +111,10 @@ static void test_database_away(void **state) {
     EVENTUALLY(strncmp(ask(at[A], "HEALTH TIMEOUT 100"), "-NOREPL the database cannot be reached: ", 40) ==
                0);
     assert_int_equal(health_line_run(&out, "--port", text_of("%d", group_size[A]->port), NULL), 1);
-    assert_non_null(strstr(out, "pgdisque health: NOREPL the database cannot be reached"));
+    assert_non_null(
+        strstr(out, text_of("pgdisque health: 127.0.0.1:%d: NOREPL the database cannot be reached",
+                            group_size[A]->port)));
+    assert_non_null(strstr(out, "; the server cannot reach its database; `pgdisque doctor` says more"));
     postgres_resume(&pg);
     expect_all_healthy();
     EVENTUALLY(rows_of_health() == 0);
@@ -158,8 +161,11 @@ static void test_command_line(void **state) {
     assert_int_equal(health_line_run(&out, "--table", "--port", port, "--requirepass", "secret", NULL), 0);
     assert_int_equal(strncmp(out, "healthy: a job went through in ", 31), 0);
     assert_int_equal(health_line_run(&out, "--port", port, NULL), 1);
-    assert_non_null(strstr(out, "NOAUTH"));
+    assert_non_null(strstr(out,
+                           "NOAUTH Authentication required; name the configuration file of the server, or "
+                           "give the option requirepass"));
     assert_int_equal(health_line_run(&out, "--port", port, "--requirepass", "wrong", NULL), 1);
+    assert_non_null(strstr(out, "requirepass is not the password of the server"));
     EVENTUALLY(health_line_run(&out, "--port", "0", "--unixsocket", path, "--requirepass", "secret", NULL) ==
                0);
     EVENTUALLY(health_line_run(&out, "--port", port, "--bind", "0.0.0.0", "--requirepass", "secret", NULL) ==
@@ -167,7 +173,8 @@ static void test_command_line(void **state) {
     assert_int_equal(health_line_run(&out, "--nonsense", "1", NULL), 1);
     assert_int_equal(server_stop(&s), 0);
     assert_int_equal(health_line_run(&out, "--port", port, NULL), 1);
-    assert_non_null(strstr(out, "refused"));
+    assert_non_null(
+        strstr(out, text_of("pgdisque health: 127.0.0.1:%s: Connection refused; start the server", port)));
 }
 
 int main(void) {

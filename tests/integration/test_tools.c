@@ -247,7 +247,7 @@ static void test_socket_and_password(void **state) {
 
     (void)state;
     start_with_password(&s, options);
-    TOOLING(1, "give the password in PGDISQUE_PASSWORD", "queues", "--server", path);
+    TOOLING(1, "Authentication required; give the password in PGDISQUE_PASSWORD", "queues", "--server", path);
     TOOLING(0, "[", "queues", "--server", text_of("unix://:s3cret@%s", path));
     setenv("PGDISQUE_PASSWORD", "wrong", 1);
     TOOLING(1, "the user or the password is wrong", "queues", "--server", path);
