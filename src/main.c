@@ -17,6 +17,7 @@
 #include "base/latency.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/spelling.h"
 #include "base/system_user.h"
 #include "base/tls.h"
 #include "base/turn.h"
@@ -485,14 +486,14 @@ static int main_check(void) {
 
 /* A word that is neither a file nor a subcommand is a mistyped subcommand. */
 static void refuse_unknown_word(const char *word) {
-    char err[512];
+    char err[512], question[SPELLING_QUESTION_SIZE];
 
     if (word[0] == '-' || strchr(word, '/') != NULL || access(word, F_OK) == 0)
         return;
-    snprintf(err, sizeof err,
-             "%.100s is neither a configuration file nor a tool; to serve, name a file or nothing; "
-             "`pgdisque --help` lists the tools",
-             word);
+    spelling_question(tool_nearest(word), question);
+    snprintf(err, sizeof err, "%.100s is neither a configuration file nor a tool%s", word,
+             question[0] != '\0' ? question
+                                 : "; to serve, name a file or nothing; `pgdisque --help` lists the tools");
     refuse(err);
 }
 

@@ -2,6 +2,7 @@
 #include "base/spelling.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SHORT_WORD 4
@@ -52,4 +53,10 @@ void spelling_offer(struct spelling *s, struct slice candidate) {
         s->steps = steps;
         s->nearest = candidate;
     }
+}
+
+void spelling_question(struct slice nearest, char out[SPELLING_QUESTION_SIZE]) {
+    out[0] = '\0';
+    if (nearest.len > 0 && nearest.len <= SPELLING_MAX)
+        snprintf(out, SPELLING_QUESTION_SIZE, ", did you mean %.*s?", (int)nearest.len, nearest.ptr);
 }

@@ -21,4 +21,8 @@ struct spelling {
 void spelling_init(struct spelling *s, struct slice word);
 void spelling_offer(struct spelling *s, struct slice candidate);
 
+/* Writes ", did you mean GETJOB?" for an error, or "" if nearest is empty. */
+#define SPELLING_QUESTION_SIZE (SPELLING_MAX + 24)
+void spelling_question(struct slice nearest, char out[SPELLING_QUESTION_SIZE]);
+
 #endif

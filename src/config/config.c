@@ -263,14 +263,13 @@ int config_own_port(void) {
 
 /* ", did you mean port?" for an unknown name; "" if no option has a similar name. Valid until the next call. */
 static const char *config_suggestion(struct slice name) {
-    static char text[SPELLING_MAX * 2];
+    static char text[SPELLING_QUESTION_SIZE];
     struct spelling s;
 
     spelling_init(&s, name);
     for (size_t i = 0; i < LENGTH(options); i++)
         spelling_offer(&s, slice_str(options[i].name));
-    snprintf(text, sizeof text, "%s%.*s%s", s.nearest.len > 0 ? ", did you mean " : "", (int)s.nearest.len,
-             s.nearest.ptr, s.nearest.len > 0 ? "?" : "");
+    spelling_question(s.nearest, text);
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "tools/terminal_text.h"
 #include "tools/tool.h"
 #include "version.h"
@@ -107,6 +108,24 @@ static bool looks_like_option(const char *word) {
     return word[0] == '-' && word[1] != '\0';
 }
 
+static bool line_refuse_option(const struct tool *tool, const char *word) {
+    char question[SPELLING_QUESTION_SIZE], *what;
+    struct spelling s;
+
+    spelling_init(&s, slice_str(word));
+    for (size_t i = 0; i < tool->option_count; i++)
+        spelling_offer(&s, slice_str(tool->options[i].name));
+    spelling_question(s.nearest, question);
+    what = xasprintf("%s%s", word, question);
+    line_refuse(tool->name,
+                question[0] != '\0'
+                    ? "there is no such option"
+                    : "there is no such option; --help lists the options. Words after -- are no options",
+                what);
+    free(what);
+    return false;
+}
+
 /* A tool without a configuration takes no word that looks like an option, except after "--". */
 static bool read_words(const struct tool *tool, int argc, char **argv, void *fields,
                        struct line_list *others) {
@@ -118,9 +137,7 @@ static bool read_words(const struct tool *tool, int argc, char **argv, void *fie
         if (o == NULL && options && !tool->has_config && strcmp(argv[i], "--") == 0)
             options = false;
         else if (o == NULL && options && !tool->has_config && looks_like_option(argv[i]))
-            return line_refuse(
-                tool->name,
-                "there is no such option; --help lists the options. Words after -- are no options", argv[i]);
+            return line_refuse_option(tool, argv[i]);
         else if (o == NULL)
             line_list_add(others, argv[i]);
         else if (!take_option(tool, argc, argv, &i, o, fields))

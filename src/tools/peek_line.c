@@ -193,6 +193,26 @@ static bool peek_state(struct peek *k, const char *queue) {
 
 /* ---- the run ---- */
 
+/* A user without the right to use QSTAT gets an error reply, and an empty table. */
+static bool peek_finds_queue(struct peek *k, const char *queue) {
+    redisReply *stat;
+    bool found;
+
+    redis_pipe_put(&k->pipe, "QSTAT %s", queue);
+    stat = redis_pipe_take_or_error(&k->pipe, "QSTAT", "[(sa)*]?");
+    if (stat == NULL)
+        return line_refuse_reply("peek", k->pipe.err);
+    found = stat->type != REDIS_REPLY_NIL;
+    freeReplyObject(stat);
+    if (found)
+        return true;
+    return line_refuse("peek",
+                       strcmp(k->w->state, "active") == 0
+                           ? "the queue does not exist"
+                           : "the queue does not exist, or has had only delayed jobs (--state active)",
+                       queue);
+}
+
 static bool peek_show(struct peek *k) {
     const char *queue = k->w->names.items[0];
     bool good;
@@ -201,6 +221,8 @@ static bool peek_show(struct peek *k) {
     good = strcmp(k->w->state, "queued") == 0 ? peek_queued(k, queue) : peek_state(k, queue);
     if (!good)
         line_refuse_reply("peek", k->pipe.err);
+    else if (k->rows.count == 0 && !peek_finds_queue(k, queue))
+        good = false;
     else if (!records_print(&k->rows, &k->w->form))
         good = line_refuse("peek", "cannot write the output", "");
     records_free(&k->rows);
@@ -237,10 +259,11 @@ const struct tool tool_peek = {
     .text =
         "MORE is the number of deliveries after the first one, NEXT the time until an active job is queued "
         "again. Control characters of bodies are escaped. The user needs QPEEK and SHOW, or with --state "
-        "JSCAN.\n\n" LINE_ADDRESS_TEXT,
+        "JSCAN; and QSTAT to see that a queue does not exist.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque peek --state dead mail",
     TOOL_OPTIONS(peek_options),
     .error = 1,
-    TOOL_STATUSES({ 0, "the jobs are printed" }, { 1, "an argument is wrong, or the server refused" }),
+    TOOL_STATUSES({ 0, "the jobs are printed" },
+                  { 1, "an argument is wrong, the queue does not exist, or the server refused" }),
     .run = peek_line,
 };

@@ -78,6 +78,8 @@ static bool queues_show(struct redis_pipe *p, const struct queues_line_words *w)
         line_refuse_reply("queues", p->err);
     queue_list_sort(&list, w->sort);
     good = good && queues_print(&list, &w->form);
+    if (good && list.count == 0 && w->names.count > 0)
+        line_refuse("queues", "no queue matches", w->names.count == 1 ? w->names.items[0] : "");
     if (list.more)
         fputs("There are more queues, see --limit.\n", stderr);
     queue_list_free(&list);

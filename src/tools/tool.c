@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
+
 static const struct tool *const tools[] = {
 #define TOOL(name) &tool_##name,
 #include "tools/tools.def"
@@ -21,6 +23,30 @@ const struct tool *tool_named(int argc, char **argv) {
             return tools[i];
     }
     return NULL;
+}
+
+/* Counts the tools that begin with the word. */
+static size_t tools_beginning(const char *word, struct slice *one) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < LENGTH(tools); i++) {
+        if (strncmp(tools[i]->name, word, strlen(word)) != 0)
+            continue;
+        *one = slice_str(tools[i]->name);
+        count++;
+    }
+    return count;
+}
+
+struct slice tool_nearest(const char *word) {
+    struct spelling s;
+
+    spelling_init(&s, slice_str(word));
+    for (size_t i = 0; i < LENGTH(tools); i++)
+        spelling_offer(&s, slice_str(tools[i]->name));
+    if (s.nearest.len == 0 && strlen(word) > 1 && tools_beginning(word, &s.nearest) != 1)
+        s.nearest = (struct slice){ NULL, 0 };
+    return s.nearest;
 }
 
 static void append_paragraphs(struct buf *out, const char *text) {

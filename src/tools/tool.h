@@ -46,6 +46,8 @@ struct tool {
 const struct tool *const *tools_all(size_t *count);
 /* The tool that the arguments name, or NULL. */
 const struct tool *tool_named(int argc, char **argv);
+/* The name of the tool that a misspelt or shortened word means. Empty if there is none, or several. */
+struct slice tool_nearest(const char *word);
 /* Prints the text of `pgdisque --help`. */
 void tools_help(void);
 /* Runs the tool, or prints its --help. Returns the exit status. */

@@ -162,7 +162,11 @@ static void test_check_names_the_refused_role(void **state) {
 static void test_unknown_word(void **state) {
     (void)state;
     assert_int_equal(RUN("serve"), 1);
-    says("serve is neither a configuration file nor a tool");
+    says("serve is neither a configuration file nor a tool; to serve, name a file");
+    assert_int_equal(RUN("pek"), 1);
+    says("pek is neither a configuration file nor a tool, did you mean peek?");
+    assert_int_equal(RUN("que"), 1);
+    says("did you mean queues?");
     assert_int_equal(RUN("--help"), 0);
     says("  import  ");
     says("  export  ");

@@ -78,7 +78,9 @@ static void test_queues(void **state) {
     out = TOOLING(0, "QUEUE ", "queues", "--table", "--sort", "len", "t-*");
     assert_true(strstr(out, "t-long ") < strstr(out, "t-short "));
     out = TOOLING(0, "There are more queues", "queues", "--limit", "1");
-    TOOLING(0, "[]", "queues", "no-such-*");
+    TOOLING(0, "pgdisque queues: no queue matches: no-such-*\n", "queues", "no-such-*");
+    assert_string_equal(shell(0, "\"$TOOL\" queues 'no-such-*' 2>/dev/null"), "[]\n");
+    TOOLING(1, "there is no such option: --sotr, did you mean --sort?", "queues", "--sotr", "len");
     TOOLING(1, "--sort must be name|len", "queues", "--sort", "size");
     TOOLING(1, "there is no such option", "queues", "--nonsense");
     TOOLING(1, "there is no such option", "work", "-p", "7711", "jobs", "--", "true");
@@ -137,6 +139,12 @@ static void test_peek(void **state) {
     tooling_says(out, "\"state\":\"active\"");
     assert_null(strstr(out, "second"));
     TOOLING(0, "[]", "peek", "--state", "dead", "t-peek");
+    /* An empty queue is no missing queue. */
+    TOOLING(1, "pgdisque peek: the queue does not exist, or has had only delayed jobs", "peek", "t-peke");
+    TOOLING(1, "the queue does not exist: t-peke", "peek", "--state", "active", "t-peke");
+    assert_string_equal(shell(1, "\"$TOOL\" peek t-peke 2>/dev/null"), "");
+    add_job(c, "t-peek-delayed", "later", "DELAY 1000");
+    TOOLING(0, "later", "peek", "--state", "active", "t-peek-delayed");
     add_job(c, "t-peek-more", "body", "GROUP one HEADER tenant acme HEADER n 1");
     TOOLING(0, "\"group\":\"one\",\"error\":null,\"headers\":{\"n\":\"1\",\"tenant\":\"acme\"}", "peek",
             "t-peek-more");

@@ -57,11 +57,22 @@ static void test_bounds(void **state) {
     assert_int_equal(s.nearest.len, SPELLING_MAX - 1);
 }
 
+static void test_question(void **state) {
+    char text[SPELLING_QUESTION_SIZE];
+
+    (void)state;
+    spelling_question(SLICE("GETJOB"), text);
+    assert_string_equal(text, ", did you mean GETJOB?");
+    spelling_question((struct slice){ NULL, 0 }, text);
+    assert_string_equal(text, "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_far),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_question),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
