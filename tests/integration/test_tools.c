@@ -146,6 +146,8 @@ static void test_peek(void **state) {
     add_job(c, "t-peek-delayed", "later", "DELAY 1000");
     TOOLING(0, "later", "peek", "--state", "active", "t-peek-delayed");
     add_job(c, "t-peek-more", "body", "GROUP one HEADER tenant acme HEADER n 1");
+    /* A job of a group enters its queue after the reply. */
+    EVENTUALLY(strcmp(ask(c, "QLEN t-peek-more"), ":1") == 0);
     TOOLING(0, "\"group\":\"one\",\"error\":null,\"headers\":{\"n\":\"1\",\"tenant\":\"acme\"}", "peek",
             "t-peek-more");
     out = TOOLING(0, "body", "peek", "--table", "t-peek-more");
