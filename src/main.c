@@ -196,7 +196,7 @@ static void on_hangup(evutil_socket_t number, short what, void *arg) {
     (void)arg;
     ready_reloading();
     if (!tls_server_load(err, sizeof err))
-        log_warning("tls", "the certificates before stay in use: %s", err);
+        log_warning("tls", "the previous certificates stay in use: %s", err);
     if (!main_open_log())
         log_warning("log", "cannot open %s: %s", config.logfile, strerror(errno));
     ready_reloaded();

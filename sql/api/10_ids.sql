@@ -91,7 +91,7 @@ begin
 end
 $$;
 
--- The token of a delivery, which differs from those of earlier deliveries: job_token() in jobid.h.
+-- The token of a delivery, which differs from those of earlier deliveries: job_token() in base/job_key.h.
 create or replace function pgdisque.api_token(nacks integer, additional_deliveries integer) returns bigint
 language sql immutable
 return 1::bigint + nacks + additional_deliveries;

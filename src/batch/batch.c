@@ -503,7 +503,7 @@ static void build_other(struct txn *f) {
 
 /* Unsettled tasks are first in the queue of their operation. An operation with contention does not hold back
  * other tasks, because another session decides when it ends. A read does not either, because it changes
- * nothing and its connection may be down for long. Nor does an unsettled task that takes jobs, because it
+ * nothing and its connection may be down for long. An unsettled task that takes jobs holds back no task, because it
  * would hold back itself. */
 static bool has_unsettled(const struct op *op) {
     const struct task *t = list_empty(&op->queue) ? NULL : LIST_ENTRY(op->queue.next, struct task, node);

@@ -13,7 +13,7 @@
  * Client transactions: the tasks of the commands between MULTI and EXEC. They are committed in their order, all
  * or none.
  *
- * A task with t->client transaction set joins its client transaction when batch_add() gets it. When the owner has prepared
+ * A task with t->client_txn set joins its client transaction when batch_add() gets it. When the owner has prepared
  * all tasks, it calls client_txn_send(). The statements keep the order of tasks[]. Successive tasks of one
  * operation share a statement if op.shares permits it. Client transactions never share a database transaction
  * with ordinary tasks, but several of them can share one. Each database transaction writes a commit marker

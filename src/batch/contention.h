@@ -28,7 +28,7 @@ void contention_append(struct txn *f);
 /* Called when such a transaction is committed: after its tasks have ended or, if f->checks, in place of
  * that. */
 void contention_committed(struct txn *f, PGresult *const *rows);
-/* Called when a transaction failed because the statement of part `guilty` waited for a lock for too long. */
+/* Called when a transaction failed because its statement number statement_failed waited for a lock for too long. */
 void contention_failed(struct txn *f, size_t statement_failed);
 
 /* The pause of client transactions that need a locked row or table, in microseconds. */

@@ -124,8 +124,8 @@ static void refused(struct exec *e, const struct op_error *error) {
 }
 
 static void unknown(struct exec *e) {
-    buf_printf(&e->error,
-               "UNKNOWN the connection to the database was lost: the transaction was done, or nothing of it");
+    buf_printf(&e->error, "UNKNOWN the connection to the database was lost: the transaction took effect as a "
+                          "whole, or not at all");
     multi_fail(e);
 }
 

@@ -194,7 +194,7 @@ static bool has_nothing_to_cut(const struct trimming *t) {
     return only_keeps(t) && (t->start == 0 || -t->start >= len) && (t->stop == -1 || t->stop + 1 >= len);
 }
 
-/* Many clients keep a list short, each after its own push. One trim is enough for all. */
+/* Many clients keep a list short, each after its own push. Equal requests share a trim. */
 static bool trim_join(struct trimming *t) {
     struct trimming *first = t->look.q->trim;
 

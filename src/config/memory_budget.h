@@ -11,7 +11,7 @@
  *
  * The budget is maxmemory. Memory is short when less than a quarter of the budget is left. The server then does not
  * read from clients that hold much memory and have requests that are not answered. Above the budget the largest clients
- * are disconnected (client_memory.h).
+ * are disconnected (net/client_memory.c).
  */
 #define MEMORY_KINDS(X)                                                                               \
     X(MEMORY_CLIENTS, "clients")             /* connections, and state that commands keep for them */ \

@@ -146,7 +146,7 @@ static int64_t next_rest_us(const struct claim_ahead *a, size_t returned) {
     return 2 * a->rest_us < REST_MOST_US ? 2 * a->rest_us : REST_MOST_US;
 }
 
-/* Puts back the jobs ahead. Those that are being claimed are put back when they arrive. */
+/* Puts back the jobs ahead. Jobs that are being claimed are put back when they arrive. */
 static void claim_ahead_end(struct claim_ahead *a) {
     size_t count = a->count;
 

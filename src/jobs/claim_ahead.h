@@ -34,7 +34,7 @@ bool claim_ahead_give(struct get *g);
 /* Ends g, whose queues have no other ready jobs, with one job ahead of a queue that it names. False if there is none, or
  * g is not a GETJOB. Queues for which another request waits are left out. */
 bool claim_ahead_give_rest(struct get *g);
-/* The same two for a request that arrives, before get_begin(). */
+/* These two functions are for a request that arrives, before get_begin(). */
 bool claim_ahead_give_new(struct get *g);
 /* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. */
 void claim_ahead_return(struct queue *q);

@@ -134,7 +134,8 @@ void job_ids_end(struct req *r) {
         req_error(
             r,
             "UNKNOWN the connection to the database was lost, and not all of these jobs are as this command "
-            "leaves them: it may have been done, and others may have been at work since");
+            "leaves them: the command may have taken effect, and other clients may have changed the jobs "
+            "since");
     else if (ids->hits > 0 || ids->stale == 0 || r->stale_is_none)
         req_int(r, ids->hits);
     else

@@ -115,8 +115,9 @@ bool list_read_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     l->q->users--;
-    req_error(l->req,
-              "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
+    req_error(
+        l->req,
+        "UNKNOWN the connection to the database was lost: the command took effect as a whole, or not at all");
     return false;
 }
 

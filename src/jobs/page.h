@@ -31,7 +31,7 @@ struct page {
 };
 
 void page_init(struct page *p, struct req *r, struct queue *q, int64_t wanted);
-/* Sets rows, bytes and inside for the next statement. */
+/* Sets the limits of rows and bytes for the next statement. */
 void page_plan(struct page *p);
 /* Is the result the last one of the range? rows, bytes: the limits that the statement had. */
 bool page_is_last(const PGresult *result, int64_t rows, int64_t bytes);

@@ -358,7 +358,7 @@ static void schedule_look_done(struct task *t, const PGresult *rows) {
 
 static void schedule_look_fail(struct task *t, const struct op_error *err) {
     (void)t;
-    log_warning("schedule", "cannot look for what is due: %s (SQLSTATE %s); trying again", err->message,
+    log_warning("schedule", "cannot read the due schedules: %s (SQLSTATE %s); trying again", err->message,
                 err->sqlstate);
     schedule_look_at(clock_db() + RETRY_US);
 }

@@ -211,7 +211,7 @@ static bool is_joined(const struct queue *q, const struct take_kind *kind) {
     return true;
 }
 
-/* Nothing can be taken until the consume end is known. Waiting requests are served then. */
+/* A pop must know the consume end first. Then the waiting requests are served. */
 static bool may_pop(struct queue *q, const struct pop *p) {
     if (q->id == 0 || !turn_has_more(q))
         return false;

@@ -150,7 +150,7 @@ void pop_in_txn(struct list_take *t) {
     row_waiter_init(&n->row_waiter, &t->req->task, on_pop_in_txn_known, in_txn_fail);
     some = find_queues(n);
     if (has_limited(n)) {
-        req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
+        req_error(t->req, "ERR queues with limits give no elements in a transaction");
         return;
     }
     if (!some) {

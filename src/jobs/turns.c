@@ -22,7 +22,7 @@ static uint64_t *served(const struct wait *w) {
     return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
 }
 
-/* A queue that is empty now keeps its place in the rotation. */
+/* An empty queue keeps its position among the queues that take turns. */
 void turn_note_served(const struct wait *w) {
     static uint64_t turns;
 

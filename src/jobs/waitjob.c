@@ -39,7 +39,7 @@ struct job_wait {
     struct req *req;
     struct client *client; /* NULL after the wait, or after the client has disconnected */
     enum wait_form form;
-    bool list_read;  /* its statement is queued or sent */
+    bool is_reading; /* its statement is queued or sent */
     bool look_again; /* a message arrived during the statement */
     bool seen;       /* the database had a job that has not ended */
     bool reads_all;  /* the wait is over, and its statement reads the results of all jobs */
@@ -126,7 +126,7 @@ static void waitjob_leave(struct job_wait *w) {
 /* The reply is complete. A statement in progress ends later, without a reply. */
 static void waitjob_end(struct job_wait *w) {
     waitjob_leave(w);
-    if (w->list_read)
+    if (w->is_reading)
         client_detach(w->req);
     else
         req_end(w->req);
@@ -211,7 +211,7 @@ static void ask_others(void) {
 static void on_due(struct timer *t);
 
 static void waitjob_send(struct job_wait *w, size_t jobs) {
-    w->list_read = true;
+    w->is_reading = true;
     w->req->task.rows = (uint32_t)jobs;
     batch_add(&w->req->task);
 }
@@ -313,7 +313,7 @@ static void waitjob_looked(struct job_wait *w, const PGresult *rows, int first) 
 static void look_done(struct task *t, const PGresult *rows) {
     struct job_wait *w = wait_of(REQ_OF_TASK(t));
 
-    w->list_read = false;
+    w->is_reading = false;
     if (w->reads_all)
         end_with_states(w, rows, (int)t->first_row);
     else if (w->client == NULL)
@@ -361,7 +361,7 @@ static void waitjob_tell(struct waited *j, enum job_exit how, const struct slice
     struct job_wait *w = j->wait;
 
     j->told = how;
-    if (w->list_read)
+    if (w->is_reading)
         w->look_again = true;
     else if (w->form == WAIT_FOR_ONE)
         tell_one(w, how, result);
@@ -414,7 +414,7 @@ void waitjob_client_gone(struct client *c) {
     if (w == NULL)
         return;
     waitjob_leave(w);
-    if (!w->list_read)
+    if (!w->is_reading)
         req_end(w->req);
 }
 
@@ -446,7 +446,7 @@ void waitjob_end_all(void) {
 }
 
 static void look_soon(struct job_wait *w) {
-    if (w->list_read)
+    if (w->is_reading)
         w->look_again = true;
     else
         waitjob_look(w);

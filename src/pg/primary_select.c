@@ -142,7 +142,7 @@ static void look_at_next(void) {
     if (place.looked_at == place.host)
         look_in(LOOK_US);
     else
-        probe_start(&place.probe, db.base, session_connect(place.looked_at, "scout"), sql_identify, "",
+        probe_start(&place.probe, db.base, session_connect(place.looked_at, "probe"), sql_identify, "",
                     on_primary_select_looked, NULL);
 }
 

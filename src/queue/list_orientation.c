@@ -71,7 +71,7 @@ static void orientation_done(struct task **tasks, size_t count, const PGresult *
     for (size_t i = 0; i < count; i++) {
         struct orientation_task *t = CONTAINER_OF(tasks[i], struct orientation_task, task);
 
-        /* The row of the queue was deleted while the statement ran: use our own choice. */
+        /* The row of the queue was deleted while the statement ran: use the end that the command wants. */
         if (t->q->list.consume_end == END_NONE)
             t->q->list.consume_end = t->wish;
         list_orientation_end(t, NULL);

@@ -50,7 +50,7 @@ static void end_pace(struct queue *q) {
         q->limits.state = LIMIT_FULL;
 }
 
-/* A limit that is not set does not hold. Requests that waited for the old limits try again. */
+/* The settings of the queue have changed. Requests that waited for the old limits try again. */
 void limits_set(struct queue *q) {
     limit_changes++;
     q->limits.limited = has_limits(q) && !limits_are_per_group(q);

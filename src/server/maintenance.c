@@ -189,8 +189,8 @@ static bool is_unused(const struct queue *q) {
            clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
-/* Queues are not forgotten while peers are known, which may know their numbers. Nor with many dead rows, because the
- * check that a queue is empty reads all of its dead rows. */
+/* Peers may know the numbers of queues, so a server with peers forgets none. With many dead rows it forgets none,
+ * either: the check that a queue is empty reads all of its dead rows. */
 static bool may_forget_queues(void) {
     size_t known;
 

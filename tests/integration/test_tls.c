@@ -267,7 +267,7 @@ static void test_reload_by_signal(void **state) {
     spoil_file(certificate_path("server", "crt"));
     kill(tls.server.pid, SIGHUP);
     EVENTUALLY(
-        file_contains(tls.server.log, "the certificates before stay in use: cannot load tls-cert-file"));
+        file_contains(tls.server.log, "the previous certificates stay in use: cannot load tls-cert-file"));
     assert_int_equal(serial_of_server(), before);
     certificate_make("server", "ca", "localhost", A_DAY);
     kill(tls.server.pid, SIGHUP);

@@ -539,7 +539,7 @@ void pgdir_show_log(const struct pgdir *d, off_t since) {
 
     for (char *line = strtok_r(last_lines(text, len, TAIL_LINES), "\n", &save); line;
          line = strtok_r(NULL, "\n", &save))
-        log_warning("postgres", "its log: %s", log_escape(slice_str(line), 500));
+        log_warning("postgres", "last lines of its log: %s", log_escape(slice_str(line), 500));
 }
 
 bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size) {
