@@ -246,7 +246,7 @@ static void check_refusal(const char *mode, const char *settings) {
     pooler_start(&p, mode, settings);
     server_spawn(&s, through(&p, database), NULL);
     assert_true(refuses(&s));
-    assert_int_equal(doctor_line_run(&out, "--database", through(&p, database), NULL), 2);
+    assert_int_equal(doctor_line_run(&out, "--table", "--database", through(&p, database), NULL), 2);
     if (!strstr(out, "error (pooler)") || !strstr(out, refusal))
         fail_msg("%s", out);
     assert_int_equal(
