@@ -25,13 +25,27 @@ COLUMNS = (("minute", "min", "{:.0f}"), ("through_per_s", "jobs/s", "{:,.0f}"), 
            ("sessions_mb", "sessions MB", "{:.1f}"))
 
 
-def head():
-    return "  ".join(title.rjust(max(len(title), 8)) for _, title, _ in COLUMNS)
+SHAPE_COLUMNS = (("minute", "min", "{:.0f}"), ("held_through_per_s", "jobs/s", "{:,.0f}"),
+                 ("held_p99_ms", "p99 ms", "{:.1f}"), ("control_through_per_s", "control/s", "{:,.0f}"),
+                 ("control_p99_ms", "its p99", "{:.1f}"), ("ratio", "ratio", "{:.2f}"),
+                 ("job_dead", "dead jobs", "{:,.0f}"), ("worst_blocks", "blocks/row", "{:s}"))
 
 
-def line(sample):
-    texts = ((title, form.format(sample[name])) for name, title, form in COLUMNS)
+def head(columns=COLUMNS):
+    return "  ".join(title.rjust(max(len(title), 8)) for _, title, _ in columns)
+
+
+def line(sample, columns=COLUMNS):
+    texts = ((title, form.format(sample[name])) for name, title, form in columns)
     return "  ".join(text.rjust(max(len(title), 8)) for title, text in texts)
+
+
+def shape_head():
+    return "shape".ljust(14) + head(SHAPE_COLUMNS)
+
+
+def shape_line(name, sample):
+    return name.ljust(14) + line(sample, SHAPE_COLUMNS)
 
 
 def worst_blocks(sample, first):
@@ -121,6 +135,17 @@ def flat_latency(samples, name, what):
                                            f" (at most {1 / FLAT:.2f} plus {allowance:.2f} for noise)")
 
 
+def flat_ratio(samples):
+    """The throughput beside the snapshot as a share of the control. The control falls with the machine."""
+    first, last, values = ends(samples, "ratio")
+    allowance = min(noise(values), 0.1)
+    before, after, _ = ends(samples, "held_through_per_s")
+    p99_before, p99_after, _ = ends(samples, "p99_ratio")
+    return last >= first * (FLAT - allowance), (
+        f"{before:,.0f} to {after:,.0f} jobs/s, against the control {first:.2f} to {last:.2f}, p99"
+        f" {p99_before:.2f} to {p99_after:.2f} (at least {FLAT} of the start less {allowance:.2f} for noise)")
+
+
 def flat_blocks(samples):
     first, last = samples[0], samples[-1]
     for name in hot_statements(last, first):
@@ -128,6 +153,14 @@ def flat_blocks(samples):
         yield after <= before * BLOCKS_FACTOR + BLOCKS_MORE, (
             f"blocks of {name}: {before:.1f} to {after:.1f} per row or call, {first[f'{name}_ms']:.2f} to"
             f" {last[f'{name}_ms']:.2f} ms a call, the slowest {last[f'{name}_max_ms']:.0f} ms")
+
+
+def grown_blocks(samples):
+    """The statements whose blocks have grown, and one sentence for all others."""
+    verdicts = list(flat_blocks(samples))
+    yield from (verdict for verdict in verdicts if not verdict[0])
+    flat = sum(holds for holds, _ in verdicts)
+    yield True, f"blocks of {flat} of {len(verdicts)} statements are flat"
 
 
 def bounded_metadata(samples):

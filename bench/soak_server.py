@@ -21,7 +21,10 @@ wal_level = logical
 max_prepared_transactions = 2
 autovacuum_max_workers = 1
 idle_in_transaction_session_timeout = 0
+hba_file = '{directory}/soak_hba.conf'
 """
+# The directory of the socket is closed to other users. psql is a superuser for the extension and the slots.
+HBA = "local all all trust\nlocal replication all trust\n"
 
 
 def connect(port):
@@ -33,7 +36,7 @@ class Psql:
 
     def __init__(self, directory):
         words = ["psql", "-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", directory, "-p", "5432",
-                 "-U", "pgdisque", "postgres"]
+                 "-U", "pgdisque_superuser", "postgres"]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, bufsize=1)
 
@@ -76,11 +79,12 @@ class Server:
         done = subprocess.run(self.command("--check"), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Failure(f"pgdisque --check: {done.stderr.strip()[-600:]}")
-        path = os.path.join(self.postgres_dir, "postgresql.user.conf")
-        with open(path, "w", encoding="ascii") as f:
-            f.write(SETTINGS)
         owner = os.stat(self.postgres_dir)
-        os.chown(path, owner.st_uid, owner.st_gid)
+        for name, text in (("postgresql.user.conf", SETTINGS.format(directory=self.postgres_dir)), ("soak_hba.conf", HBA)):
+            path = os.path.join(self.postgres_dir, name)
+            with open(path, "w", encoding="ascii") as f:
+                f.write(text)
+            os.chown(path, owner.st_uid, owner.st_gid)
 
     def start(self):
         self.make_directory()
@@ -116,6 +120,22 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+class Peer(Server):
+    """A further server on the database of the first."""
+
+    def __init__(self, first, base, port):
+        os.makedirs(base)
+        super().__init__(first.program, base)
+        self.port, self.postgres_dir = port, first.postgres_dir
+
+    def command(self, *more):
+        database = f"host={self.postgres_dir} port=5432 user=pgdisque dbname=postgres"
+        return [*super().command(*more), "--database", database]
+
+    def make_directory(self):
+        """The database is there."""
 
 
 def private_bytes(pid):
