@@ -33,11 +33,22 @@ def take(client, count=AT_ONCE, queue=QUEUE):
     return [job[1] for job in jobs]
 
 
+def take_end(client, count, *ending, at_once=AT_ONCE):
+    """Takes jobs and ends them, until there are so many or none came in time. So no backlog grows. Their number."""
+    ended = 0
+    while ended < count:
+        taken = take(client, min(at_once, count - ended))
+        if not taken:
+            break
+        client(*(ending or ("ACKJOB",)), *taken)
+        ended += len(taken)
+    return ended
+
+
 def add_take_end(clients, jobs, *ending):
     """Adds jobs with their options, takes as many, and ends them. The number of ended jobs."""
     pipelined(clients[0], [("ADDJOB", QUEUE, "x" * 100, 0, "RETRY", 600, *options) for options in jobs])
-    taken = take(clients[-1], len(jobs))
-    return clients[-1](*(ending or ("ACKJOB",)), *taken) if taken else 0
+    return take_end(clients[-1], len(jobs), *ending)
 
 
 def plain(clients, _worker, _number):
@@ -48,11 +59,11 @@ def singles(clients, _worker, _number):
     """Takes the jobs one by one, so that the server claims jobs ahead."""
     client = clients[0]
     pipelined(client, [("ADDJOB", QUEUE, "x" * 100, 0, "RETRY", 600)] * AT_ONCE)
-    return sum(client("ACKJOB", *taken) for taken in (take(client, 1) for _ in range(AT_ONCE)) if taken)
+    return take_end(client, AT_ONCE, at_once=1)
 
 
 def groups(clients, worker, number):
-    """Keys that are used again and again. Each worker uses all of them."""
+    """Few keys that are used again and again by all workers."""
     return add_take_end(clients, [("GROUP", f"g{(worker + number * AT_ONCE + i) % KEYS}") for i in range(AT_ONCE)])
 
 
@@ -85,12 +96,8 @@ def workflows(clients, _worker, _number):
     first = pipelined(client, [("ADDJOB", QUEUE, "x", 0, "RETRY", 600, "BATCH", batch)] * (AT_ONCE // 2))
     pipelined(client, [("ADDJOB", QUEUE, "x", 0, "RETRY", 600, "AFTER", job, "BATCH", batch) for job in first])
     client("BATCH", "CLOSE", batch)
-    ended = 0
     # With the completion job. Other workers may take them, and this one theirs.
-    for _ in range(3):
-        taken = take(client, AT_ONCE)
-        ended += client("ACKJOB", *taken) if taken else 0
-    return ended
+    return take_end(client, AT_ONCE + 1)
 
 
 def schedules(clients, _worker, _number):

@@ -551,7 +551,7 @@ static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
     if (key.id != a->ids[0])
         stats.unique_taken++;
     else if (addjob_has_group(&a->opt))
-        group_next(key.queue_id, a->opt.group);
+        group_joined(key, a->opt.group);
     if (!row_null(rows, row, COL_ADD_UNIQUE_WAS_UNTIL))
         add_unique_moved(key, rows, row);
     add_left(a);

@@ -9,6 +9,7 @@
 #include "base/node.h"
 #include "base/timer.h"
 #include "batch/batch.h"
+#include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
 #include "queue/queue_limits.h"
@@ -18,7 +19,13 @@
 #define LOOK_LIMIT 1000
 /* The next search for stuck groups waits for this many times the duration of the last one. */
 #define LOOK_SHARE 20
+/* A search passes over the dead rows of all groups. With many of them, the pause is longer. */
+#define MANY_DEAD 100000
+#define DEAR_LOOK_SHARE 200
 #define UNUSED_US (600 * US_PER_S)
+/* A job that is committed so long after its id was made may be missed by a search that does not begin at the first job.
+ * The search goes back five seconds, because the clocks of servers differ: next_in_groups.sql. */
+#define LATE_US (2 * US_PER_S)
 /* The most groups that this server remembers because they wait for tokens. The search finds further groups. */
 #define PACED_MOST 10000
 
@@ -29,6 +36,7 @@ struct next {
     int64_t wait_us;     /* time until there are tokens; 0: not waiting for them */
     int64_t interval_us; /* limits_group_interval_us() when the statement was built */
     unsigned tries;
+    bool is_late; /* a job has joined late */
     size_t len;
     char name[]; /* name of the group: the ID of its queue in 4 bytes, then its key */
 };
@@ -43,18 +51,19 @@ static int32_t queue_of(const struct next *n) {
     return id;
 }
 
-static bool is_paced(const struct next *n) {
-    const struct next *found;
+static struct next *find_paced(const struct next *n) {
+    struct next *found;
 
     HASH_FIND(hh, paced, n->name, n->len, found);
-    return found != NULL;
+    return found;
 }
 
-static struct next *next_new(int32_t queue_id, struct slice key) {
+static struct next *next_new(int32_t queue_id, struct slice key, bool is_late) {
     size_t len = sizeof queue_id + key.len;
     struct next *n = xcalloc(1, sizeof *n + len);
 
     n->len = len;
+    n->is_late = is_late;
     memcpy(n->name, &queue_id, sizeof queue_id);
     memcpy(n->name + sizeof queue_id, key.ptr, key.len);
     task_init(&n->task, &op_next_in_groups);
@@ -62,13 +71,23 @@ static struct next *next_new(int32_t queue_id, struct slice key) {
     return n;
 }
 
-void group_next(int32_t queue_id, struct slice key) {
-    struct next *n = next_new(queue_id, key);
+static void groups_check(int32_t queue_id, struct slice key, bool is_late) {
+    struct next *n = next_new(queue_id, key, is_late), *waits = find_paced(n);
 
-    if (is_paced(n))
-        free(n);
-    else
+    if (waits == NULL) {
         batch_add(&n->task);
+        return;
+    }
+    waits->is_late |= is_late;
+    free(n);
+}
+
+void group_next(int32_t queue_id, struct slice group) {
+    groups_check(queue_id, group, false);
+}
+
+void group_joined(struct job_key key, struct slice group) {
+    groups_check(key.queue_id, group, clock_db() - job_created_us(key.id) > LATE_US);
 }
 
 static void next_begin(struct params *p) {
@@ -81,6 +100,7 @@ static void groups_next_encode(struct params *p, struct task *t) {
     n->interval_us = limits_group_interval_us(queue_find_id(queue_of(n)));
     params_int4(p, 0, queue_of(n));
     params_bytea(p, 1, (struct slice){ n->name + sizeof(int32_t), n->len - sizeof(int32_t) });
+    params_int2(p, 3, n->is_late);
 }
 
 static void on_tokens(struct timer *t) {
@@ -92,8 +112,10 @@ static void on_tokens(struct timer *t) {
     batch_add(&n->task);
 }
 
+/* The row of the group says that a late job was not found yet. */
 static void pace(struct next *n) {
-    if (is_paced(n) || HASH_COUNT(paced) >= PACED_MOST) {
+    n->is_late = false;
+    if (find_paced(n) != NULL || HASH_COUNT(paced) >= PACED_MOST) {
         free(n);
         return;
     }
@@ -172,8 +194,9 @@ static void groups_find_encode(struct params *p, struct task *t) {
 static void groups_find_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         if (!row_null(rows, i, COL_FIND_GROUPS_GROUP_KEY))
-            group_next(row_int4(rows, i, COL_FIND_GROUPS_QUEUE_ID),
-                       row_bytes(rows, i, COL_FIND_GROUPS_GROUP_KEY));
+            group_joined((struct job_key){ .queue_id = row_int4(rows, i, COL_FIND_GROUPS_QUEUE_ID),
+                                           .id = row_int8(rows, i, COL_FIND_GROUPS_ID) },
+                         row_bytes(rows, i, COL_FIND_GROUPS_GROUP_KEY));
     for (size_t i = 0; i < count; i++)
         free(CONTAINER_OF(tasks[i], struct groups_named, task));
 }
@@ -211,8 +234,10 @@ static void groups_look_begin(struct params *p) {
 static void groups_look_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
-        group_next(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY));
-    look.next_us = clock_mono() + (clock_mono() - look.sent_us) * LOOK_SHARE;
+        groups_check(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY),
+                     true);
+    look.next_us = clock_mono() + (clock_mono() - look.sent_us) *
+                                      (dead_rows_of_jobs() > MANY_DEAD ? DEAR_LOOK_SHARE : LOOK_SHARE);
 }
 
 /* The next search comes at the next call. */

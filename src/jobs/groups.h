@@ -12,9 +12,11 @@
  * fails before that, the leader finds the group within seconds.
  */
 
-/* A job of the group was added or has ended, and that is committed. */
-void group_next(int32_t queue_id, struct slice key);
-/* The same for the group of that job, which waits in the group. */
+/* A job of the group has ended, and that is committed. */
+void group_next(int32_t queue_id, struct slice group);
+/* The job was added to the group, and that is committed. */
+void group_joined(struct job_key key, struct slice group);
+/* The same for a job whose group is not known. */
 void group_of(struct job_key key);
 /* groups_look() is called once a second, groups_prune() once a minute. */
 void groups_look(void);

@@ -93,7 +93,7 @@ void job_entered(const struct job_row *job, enum job_entry why) {
     (void)queue_count_state(q, effects->from, -1);
     if (job->group.ptr != NULL) {
         queue_count_waiting(q, 1);
-        group_next(job->key.queue_id, job->group);
+        group_joined(job->key, job->group);
     } else if (!job->delayed) {
         job_make_ready(q, job, effects);
     } else {

@@ -3,6 +3,7 @@
 
 #define JOBS 1000
 #define DEAD 5000
+#define GROUPED 100
 #define COUNTER_WRITES 1000
 
 static PGconn *holder;
@@ -112,6 +113,68 @@ static void test_kept_short(void **state) {
     redisFree(c);
 }
 
+/* As if DEAD jobs of the group had been done an hour ago. */
+static void leave_dead_jobs(const char *queue, const char *group) {
+    postgres_query(
+        server.database,
+        text_of("insert into pgdisque.job (queue_id, id, ready_at, expires_at, retry, body, group_key) "
+                "select q.id, i, now(), now() + interval '1 day', 60, 'x', '%s' "
+                "from pgdisque.queue as q, generate_series(1, %d) as i where q.name = '%s'",
+                group, DEAD, queue));
+    postgres_query(server.database, text_of("delete from pgdisque.job where group_key = '%s'", group));
+}
+
+/* A job of a group is queued a moment after its addition. */
+static const char *get_released(redisContext *c, const char *queue, const char *body) {
+    EVENTUALLY(number(c, text_of("QLEN %s", queue)) == 1);
+    return get_job(c, queue, body);
+}
+
+/* The first search of the server in the group is whole. The next ones begin at the job before. */
+static void test_groups(void **state) {
+    redisContext *c = client_open();
+    long long before, read;
+
+    (void)state;
+    add_job(c, "grouped", "x", "GROUP other");
+    leave_dead_jobs("grouped", "g");
+    get_released(c, "grouped", "x");
+    add_job(c, "grouped", "first", "GROUP g");
+    expect(c, ":1", "ACKJOB %s", get_released(c, "grouped", "first"));
+    before = entries_read(c, "job_in_group");
+    for (int i = 0; i < GROUPED; i++) {
+        add_job(c, "grouped", "x", "GROUP g");
+        expect(c, ":1", "ACKJOB %s", get_released(c, "grouped", "x"));
+    }
+    read = entries_read(c, "job_in_group") - before;
+    /* The search for stuck groups reads all entries, about once a second. */
+    if (read > GROUPED * DEAD / 4)
+        fail_msg("%lld index entries read for %d jobs", read, GROUPED);
+    redisFree(c);
+}
+
+static long long versions_of_groups(void) {
+    return postgres_number(server.database,
+                           "select n_tup_upd from pg_stat_user_tables where relname = 'job_group'");
+}
+
+/* A check that releases no job does not write the row of the group. */
+static void test_versions_of_groups(void **state) {
+    redisContext *c = client_open();
+    long long before;
+
+    (void)state;
+    add_job(c, "busy", "first", "GROUP b");
+    get_released(c, "busy", "first");
+    entries_read(c, "job_in_group");
+    before = versions_of_groups();
+    for (int i = 0; i < GROUPED; i++)
+        add_job(c, "busy", "x", "GROUP b");
+    entries_read(c, "job_in_group");
+    assert_true(versions_of_groups() - before <= 1);
+    redisFree(c);
+}
+
 static redisContext *restart(redisContext *c) {
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
@@ -186,6 +249,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_delays, hold, let_go),
         cmocka_unit_test_setup_teardown(test_handoffs, hold, let_go),
         cmocka_unit_test_setup_teardown(test_kept_short, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_groups, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_versions_of_groups, hold, let_go),
         cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
         cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
     };

@@ -52,7 +52,7 @@ static const struct planned planned[] = {
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_ADD_RARE, HOT | WRITE,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
-    { SQL_NEXT_IN_GROUPS, HOT | SORTS, "'{1,2}', '{a,b}', now()" },
+    { SQL_NEXT_IN_GROUPS, HOT | SORTS, "'{1,2}', '{a,b}', now(), '{0,1}'" },
     { SQL_FIND_GROUPS, HOT, KEYS },
     { SQL_FIND_LOCKED, HOT, KEYS },
     { SQL_ADD_IN_FLOW, HOT | SORTS,

@@ -70,9 +70,33 @@ static void test_search_after_a_lost_connection(void **state) {
     end_search();
 }
 
+/* Whether the request searches the whole group. */
+static bool is_whole(int64_t created_us) {
+    struct db_conn *write = fake_db.conns[0];
+    bool whole;
+
+    clock_turn();
+    group_joined((struct job_key){ .queue_id = 1, .id = job_new_id(created_us, 1) }, SLICE("g"));
+    batch_flush();
+    assert_int_equal(fake_sent(write, 0)->stmt, SQL_NEXT_IN_GROUPS);
+    whole = fake_element(fake_sent(write, 0), 3, 0) == 1;
+    for (; !batch_idle(); batch_flush())
+        fake_commit_empty(write);
+    return whole;
+}
+
+/* Such a job may lie before jobs that were released. */
+static void test_job_whose_commit_took_long(void **state) {
+    (void)state;
+    clock_turn();
+    assert_true(is_whole(clock_db() - 3 * US_PER_S));
+    assert_false(is_whole(clock_db()));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_search_after_a_lost_connection, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_job_whose_commit_took_long, getters_setup, stop),
     };
 
     return cmocka_run_group_tests_name("groups", tests, group_start, NULL);
