@@ -94,7 +94,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     update pgdisque.bucket as b
     set {{spend(u, api_spend.jobs)}}
     from bucket as u
-    where b.queue_id = api_spend.queue_id
+    where b.ctid = u.place
       and api_spend.jobs > 0
 $$;
 

@@ -17,8 +17,29 @@ setting as materialized (
           and s.name in ('max-active', 'rate', 'rate-burst', 'rate-period')
     ) as v
 ),
+-- A row that another session has changed since the snapshot has another place. It counts as locked.
+bucket_at as materialized (
+    select coalesce(
+        (
+            select b.ctid
+            from pgdisque.bucket as b
+            where b.ctid >= {{tail('pgdisque.bucket', 3, 8)}}
+              and b.queue_id + 0 = :queue_id
+        ),
+        (select b.ctid from pgdisque.bucket as b where b.queue_id = :queue_id)
+    ) as place
+    from setting as l
+    where l.rate > 0
+),
+locked_bucket as materialized (
+    select b.ctid as place, b.tokens, b.settled_at
+    from bucket_at as a
+    join pgdisque.bucket as b on b.ctid = a.place
+    for update of b skip locked
+),
 bucket as materialized (
     select
+        b.place,
         least(
             l.burst,
             b.tokens + case when {{is_fenced(b)}} then {{fence_tokens()}} else 0 end
@@ -28,7 +49,6 @@ bucket as materialized (
         )::double precision as tokens,
         l.rate, l.burst, l.is_fenced
     from setting as l
-    join pgdisque.bucket as b on b.queue_id = :queue_id
-    where l.rate > 0
-    for update of b skip locked
+    cross join bucket_at as a
+    join locked_bucket as b on b.place = a.place
 )

@@ -18,25 +18,52 @@
 --          wait_ms (time until there are tokens; null: not waiting for tokens); if no job was leased,
 --          one row in which the columns before room are null
 -- locks: the tokens, slots and jobs; skips locked rows
--- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
+-- index: queue_setting_pkey, bucket_pkey, slot_pkey, or the last pages of these two; job_pkey; then by ctid
 with {{limits($1::integer)}},
+-- Slots that change often are in the last pages. The others are searched by their numbers.
+start as materialized (
+    select case when l.most between 1 and 200 then {{tail('pgdisque.slot', 8, 20)}} end as place
+    from setting as l
+),
+newest as materialized (
+    select s.ctid as place, s.queue_id, s.n, s.turn, s.rank, s.id
+    from pgdisque.slot as s
+    where s.ctid >= (select t.place from start as t)
+      and s.queue_id + 0 = $1::integer
+),
+placed as materialized (
+    select n.*
+    from newest as n
+    union all
+    select s.ctid, s.queue_id, s.n, s.turn, s.rank, s.id
+    from setting as l
+    cross join generate_series(1, l.most) as k (n)
+    join pgdisque.slot as s on s.queue_id = $1::integer and s.n = k.n
+    where (select t.place from start as t) is not null
+      and k.n <> all (array(select n.n from newest as n))
+    union all
+    select s.ctid, s.queue_id, s.n, s.turn, s.rank, s.id
+    from pgdisque.slot as s
+    where s.queue_id = $1::integer
+      and s.n > (select case when t.place is null then 0 else l.most end from start as t cross join setting as l)
+      and s.n <> all (array(select n.n from newest as n))
+),
 slots as materialized (
     select
-        s.queue_id, s.n, s.turn, s.rank, s.id,
+        s.place, s.queue_id, s.n, s.turn, s.rank, s.id,
         l.most = 0 or s.n <= l.most as is_open,
         j.id is not null as is_held,
         coalesce(j.ready_at > $5::timestamptz, false) as is_running
     from setting as l
-    cross join pgdisque.slot as s
+    cross join placed as s
     left join pgdisque.job as j
         on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
         and j.slot = s.n and j.expires_at > $5::timestamptz
-    where s.queue_id = $1::integer
 ),
 gate as materialized (
-    select g.n
+    select o.place
     from slots as o
-    join pgdisque.slot as g on g.queue_id = $1::integer and g.n = o.n and g.turn = o.turn
+    join pgdisque.slot as g on g.ctid = o.place and g.turn = o.turn
     where o.is_running
       and not o.is_open
     for update of g skip locked
@@ -77,12 +104,14 @@ own as materialized (
     for update of r skip locked
 ),
 free as materialized (
-    select f.n
+    select s.n, s.place
     from slots as s
-    join pgdisque.slot as f on f.queue_id = $1::integer and f.n = s.n and f.turn = s.turn
+    join pgdisque.slot as f on f.ctid = s.place and f.turn = s.turn
     where s.is_open
       and not s.is_held
       and (select m.has_slots from room as m)
+    -- The slots that changed least recently, so that all slots stay in the last pages.
+    order by s.place
     limit (select m.jobs from room as m) - (select count(*) from own)
     for update of f skip locked
 ),
@@ -119,10 +148,12 @@ walked as materialized (
     for update skip locked
 ),
 picked as materialized (
-    select o.place, o.n, true as is_own, false as is_walked
+    select o.place, o.n, null::tid as slot_place, true as is_own, false as is_walked
     from own as o
     union all
-    select c.place, (array(select f.n from free as f))[c.ordinal], false, c.is_walked
+    select
+        c.place, (array(select f.n from free as f))[c.ordinal], (array(select f.place from free as f))[c.ordinal],
+        false, c.is_walked
     from (
         select b.place, b.is_walked, row_number() over (order by b.rank, b.id) as ordinal
         from (
@@ -141,29 +172,27 @@ taken as (
     from picked as p
     where j.ctid = p.place
     returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-        {{delay_mark(j)}} as delay_mark, j.headers, j.slot, p.is_own, p.is_walked
+        {{delay_mark(j)}} as delay_mark, j.headers, p.slot_place, p.is_own, p.is_walked
 ),
 filled as (
     update pgdisque.slot as s
     set rank = t.rank, id = t.id, turn = s.turn + 1
     from taken as t
-    where s.queue_id = any (array[$1::integer])
-      and s.n = t.slot
+    where s.ctid = t.slot_place
       and not t.is_own
 ),
 passed as (
     update pgdisque.slot as s
     set turn = s.turn + 1
     from gate as g
-    where s.queue_id = any (array[$1::integer])
-      and s.n = g.n
+    where s.ctid = g.place
       and exists (select from picked)
 ),
 spent as (
     update pgdisque.bucket as b
     set {{spend(u, (select count(*) from picked))}}
     from bucket as u
-    where b.queue_id = $1::integer
+    where b.ctid = u.place
       and exists (select from picked)
 )
 select

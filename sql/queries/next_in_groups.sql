@@ -13,7 +13,7 @@
 -- returns: ordinal, rank, id, wait_ms; the released jobs, with null wait_ms; then one row of each group that was
 --          handled, with null rank and id, and wait_ms: time until there is a token for the next job, or null
 -- locks: the groups, in the order of their keys when they are inserted; else skips locked rows; the jobs
--- index: job_group_pkey, queue_setting_pkey, job_pkey, job_in_group
+-- index: the last pages of job_group, or job_group_pkey; queue_setting_pkey, job_pkey, job_in_group; then by ctid
 with wanted as materialized (
     select
         w.ordinal, w.queue_id, w.key,
@@ -23,6 +23,11 @@ with wanted as materialized (
 -- The same time for all rows, because a group may be named twice.
 clock as materialized (
     select clock_timestamp() as now
+),
+newest as materialized (
+    select g.ctid as place, g.queue_id, g.key
+    from pgdisque.job_group as g
+    where g.ctid >= {{tail('pgdisque.job_group', 3, 60)}}
 ),
 seen as materialized (
     select
@@ -37,7 +42,13 @@ seen as materialized (
         end::double precision as tokens
     from wanted as w
     cross join clock as c
-    join pgdisque.job_group as g on g.queue_id = any (array[w.queue_id]) and g.key = w.key
+    cross join lateral (
+        select coalesce(
+            (select n.place from newest as n where n.queue_id = w.queue_id and n.key = w.key),
+            (select f.ctid from pgdisque.job_group as f where f.queue_id = any (array[w.queue_id]) and f.key = w.key)
+        ) as place
+    ) as p
+    join pgdisque.job_group as g on g.ctid = p.place
     cross join lateral (
         {{group_limits(g.queue_id)}}
     ) as l

@@ -66,7 +66,7 @@ spent as (
     update pgdisque.bucket as b
     set {{spend(u, (select count(*) from found))}}
     from bucket as u
-    where b.queue_id = $1::integer
+    where b.ctid = u.place
       and exists (select from found)
 )
 select

@@ -4,6 +4,7 @@
 #define JOBS 1000
 #define DEAD 5000
 #define GROUPED 100
+#define LIMITED 100
 #define COUNTER_WRITES 1000
 
 static PGconn *holder;
@@ -175,6 +176,49 @@ static void test_versions_of_groups(void **state) {
     redisFree(c);
 }
 
+/* Makes DEAD versions of the rows of a queue, as many deliveries do. */
+static void wear_out(const char *table, const char *queue) {
+    postgres_query(
+        server.database,
+        text_of("do $$ declare q integer := (select id from pgdisque.queue where name = '%s'); begin "
+                "for i in 1..%d loop update pgdisque.%s set queue_id = queue_id where queue_id = q; "
+                "end loop; end $$",
+                queue, DEAD, table));
+}
+
+/* Claims find the row of the queue without its former versions. */
+static void expect_few_entries(const char *setting, const char *value, const char *table) {
+    redisContext *c = client_open();
+    const char *index = forever(text_of("%s_pkey", table));
+    long long before, read;
+
+    expect(c, "+OK", "QCONFIG %s SET %s %s", table, setting, value);
+    for (int i = 0; i < 2; i++) {
+        add_job(c, table, "x", "");
+        expect(c, ":1", "ACKJOB %s", get_job(c, table, "x"));
+    }
+    wear_out(table, table);
+    before = entries_read(c, index);
+    for (int i = 0; i < LIMITED; i++) {
+        add_job(c, table, "x", "");
+        expect(c, ":1", "ACKJOB %s", get_job(c, table, "x"));
+    }
+    read = entries_read(c, index) - before;
+    if (read > 10 * LIMITED)
+        fail_msg("%lld index entries read for %d jobs", read, LIMITED);
+    redisFree(c);
+}
+
+static void test_rate(void **state) {
+    (void)state;
+    expect_few_entries("rate", "100000", "bucket");
+}
+
+static void test_max_active(void **state) {
+    (void)state;
+    expect_few_entries("max-active", "2", "slot");
+}
+
 static redisContext *restart(redisContext *c) {
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
@@ -251,6 +295,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_kept_short, hold, let_go),
         cmocka_unit_test_setup_teardown(test_groups, hold, let_go),
         cmocka_unit_test_setup_teardown(test_versions_of_groups, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_rate, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_max_active, hold, let_go),
         cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
         cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
     };

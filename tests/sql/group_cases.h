@@ -3,6 +3,11 @@
 
 #include "session.h"
 
+/* Rows of the table change so often that the other rows do not lie in its last pages. */
+#define WORN(table, rows)                                                                             \
+    "do $$ begin for i in 1..8000 loop update pgdisque." table " set queue_id = queue_id where " rows \
+    "; end loop; end $$"
+
 /* Part of statement_cases.h: jobs of groups. */
 
 /* All jobs of queue 1 belong to group a, and those of queue 2 to b. */
@@ -130,6 +135,16 @@
           .params = { "{1}", "{a}", NOW, "{0}" },                                                            \
           .rows = "1 - - -; 1 0 3 -",                                                                        \
           .left = "1/0/3 ready=12:00:00; 1/0/90000000001 ready=infinity" },                                  \
+        { SQL_NEXT_IN_GROUPS,                                                                                \
+          "groups in the last pages, and outside",                                                           \
+          .jobs = "1/0/4 ready=infinity; 2/0/5 ready=infinity",                                              \
+          .setup = IN_GROUPS "; " GROUP_A("1") "; insert into pgdisque.job_group (queue_id, key, rank, id) " \
+                                               "values (2, 'b', 0, 2); " WORN("job_group", "key = 'a'"),     \
+          .params = { "{1,2}", "{a,b}", NOW, "{0,0}" },                                                      \
+          .rows = "1 - - -; 1 0 4 -; 2 - - -; 2 0 5 -",                                                      \
+          .left = "1/0/4 ready=12:00:00; 2/0/5 ready=12:00:00",                                              \
+          .query = GROUPS_NOW,                                                                               \
+          .found = "1:a:0:4:1 2:b:0:5:1" },                                                                  \
         { SQL_FIND_GROUPS,                                                                                   \
           "of the existing jobs with a group",                                                               \
           .jobs = "1/0/4; 2/-1/5; 3/0/6",                                                                    \

@@ -7,7 +7,7 @@
 
 #define LIMIT_CASES_H
 
-#include "session.h"
+#include "group_cases.h"
 
 /* Part of statement_cases.h: queues with limits. */
 
@@ -131,6 +131,61 @@
               "f 50",                                                                                        \
           .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; 1/0/3",                                              \
           .query = "select tokens, settled_at <= clock_timestamp() from pgdisque.bucket",                    \
+          .found = "0 t" },                                                                                  \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "in a free slot that is not in the last pages",                                                    \
+          .jobs = TWO_RUNNING,                                                                               \
+          .setup = MAX_ACTIVE("3") "; " WORN("slot", "n <= 2"),                                              \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = ROW_OF("3", "t", "1"),                                                                     \
+          .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 "            \
+                  "owner=3; " TAKEN("1/0/3") "; 1/0/4",                                                      \
+          .query = SLOTS,                                                                                    \
+          .found = "1:1:0 2:2:0 3:3:1" },                                                                    \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "in a free slot of the last pages, while the running jobs have slots that are not there",          \
+          .jobs = TWO_RUNNING,                                                                               \
+          .setup = MAX_ACTIVE("3") "; " WORN("slot", "n = 3"),                                               \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = ROW_OF("3", "t", "1"),                                                                     \
+          .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 "            \
+                  "owner=3; " TAKEN("1/0/3") "; 1/0/4",                                                      \
+          .query = SLOTS,                                                                                    \
+          .found = "1:1:0 2:2:0 3:3:1" },                                                                    \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "lowered: the slot above the limit counts, in the last pages",                                     \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4",                                 \
+          .setup = MAX_ACTIVE("1") "; update pgdisque.slot set rank = 0, id = case when n = 5 then 1 end; "  \
+                                   "update pgdisque.job set slot = 5 where id = 1; " WORN("slot", "n = 5"),  \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = NO_ROW "0 f -" },                                                                          \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "lowered: the slot above the limit counts, outside the last pages",                                \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4",                                 \
+          .setup = MAX_ACTIVE("1") "; update pgdisque.slot set rank = 0, id = case when n = 5 then 1 end; "  \
+                                   "update pgdisque.job set slot = 5 where id = 1; " WORN("slot", "n = 1"),  \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = NO_ROW "0 f -" },                                                                          \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a rate: the tokens of a row in the last pages",                                                   \
+          .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
+          .setup = RATE("20", "5") "; " WORN("bucket", "true"),                                              \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - t 2 f 50; 0 2 12:01:00 13:00:00 60 0 0 \"x\" - - " \
+                  "t 2 f 50",                                                                                \
+          .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; 1/0/3",                                              \
+          .query = "select tokens, settled_at <= clock_timestamp() from pgdisque.bucket",                    \
+          .found = "0 t" },                                                                                  \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a rate: the tokens of a row outside the last pages",                                              \
+          .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
+          .setup = RATE("20", "5") "; insert into pgdisque.bucket values (0, now(), 2); " WORN(              \
+              "bucket", "queue_id = 2"),                                                                     \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - t 2 f 50; 0 2 12:01:00 13:00:00 60 0 0 \"x\" - - " \
+                  "t 2 f 50",                                                                                \
+          .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; 1/0/3",                                              \
+          .query = "select tokens, settled_at <= clock_timestamp() from pgdisque.bucket where queue_id = 1", \
           .found = "0 t" },                                                                                  \
         { SQL_CLAIM_LIMITED,                                                                                 \
           "a rate: not a whole token",                                                                       \
