@@ -57,7 +57,7 @@ CREATE TABLE pgdisque.bucket (
     settled_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     queue_id integer NOT NULL
 )
-WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0', fillfactor='20');
 
 CREATE TABLE pgdisque.commit_marker (
     node smallint NOT NULL,
@@ -1081,7 +1081,7 @@ CREATE TABLE pgdisque.slot (
     n integer NOT NULL,
     rank smallint
 )
-WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0', fillfactor='20');
 
 CREATE SEQUENCE pgdisque.sql_job
     START WITH 1

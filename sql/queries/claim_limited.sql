@@ -22,7 +22,7 @@
 with {{limits($1::integer)}},
 -- Slots that change often are in the last pages. The others are searched by their numbers.
 start as materialized (
-    select case when l.most between 1 and 200 then {{tail('pgdisque.slot', 8, 20)}} end as place
+    select case when l.most between 1 and 200 then {{tail('pgdisque.slot', 4 + l.most / 10, 30)}} end as place
     from setting as l
 ),
 newest as materialized (
