@@ -205,10 +205,16 @@ struct queue_scan_options {
     int64_t minlen;
     int64_t maxlen;
     int64_t importrate;
+    struct slice order; /* a word of scan_orders; ptr is NULL: none */
     bool busyloop;
     bool has_cursor;
     int64_t cursor;
 };
+
+static const struct {
+    const char *word;
+    int64_t (*value)(const struct queue *q);
+} scan_orders[] = { { "len", queue_len }, { "age", queue_oldest_us } };
 
 #define SCAN_ERROR "ERR invalid cursor or option name"
 /* As in Disque, a step checks at most this many times COUNT queues. */
@@ -236,6 +242,7 @@ static const struct arg_option scan_words[] = {
     { "MAXLEN", ARG_INT, offsetof(struct queue_scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "IMPORTRATE", ARG_INT, offsetof(struct queue_scan_options, importrate), INT64_MIN, INT64_MAX,
       NOT_AN_INTEGER },
+    { "ORDER", ARG_BYTES, offsetof(struct queue_scan_options, order), 0, INT64_MAX, NULL },
     { "BUSYLOOP", ARG_FLAG, offsetof(struct queue_scan_options, busyloop), 0, 0, NULL },
 };
 
@@ -253,6 +260,29 @@ static int64_t at_least_one(int64_t count) {
     return count > 0 ? count : 1;
 }
 
+#define SCAN_WHOLE_HEAD "*2\r\n$1\r\n0\r\n"
+
+static void qscan_in_order(struct req *r, const struct queue_scan_options *o) {
+    for (size_t i = 0; i < LENGTH(scan_orders); i++) {
+        if (slice_is(o->order, scan_orders[i].word)) {
+            scan_largest(r, (size_t)at_least_one(o->count), scan_orders[i].value, queue_is_wanted, o,
+                         SCAN_WHOLE_HEAD);
+            return;
+        }
+    }
+    req_error(r, "ERR the orders of QSCAN are len and age");
+}
+
+/* Checks all queues in one command. o lives as long as the request. */
+static void qscan_whole(struct req *r, const struct queue_scan_options *o) {
+    if (o->order.ptr == NULL)
+        scan_all(r, queue_is_wanted, o, SCAN_WHOLE_HEAD);
+    else if (o->cursor == 0)
+        qscan_in_order(r, o);
+    else
+        req_error(r, "ERR QSCAN with ORDER replies all at once: its cursor must be 0");
+}
+
 void cmd_qscan(struct req *r) {
     struct queue_scan_options o = { .req = r, .count = 100, .minlen = -1, .maxlen = -1 };
     struct slice *names;
@@ -264,11 +294,11 @@ void cmd_qscan(struct req *r) {
     if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
         return;
     slot = scan_slot(o.cursor);
-    if (o.busyloop && slot == 0) {
+    if (o.order.ptr != NULL || (o.busyloop && slot == 0)) {
         struct queue_scan_options *all = req_alloc(r, sizeof *all);
 
         *all = o;
-        scan_all(r, queue_is_wanted, all, "*2\r\n$1\r\n0\r\n");
+        qscan_whole(r, all);
         return;
     }
     o.count = at_least_one(o.count);

@@ -12,36 +12,39 @@ import { table } from './table.js';
 import { tiles } from './tiles.js';
 
 const LISTED = 8;
-const CANDIDATES = 200;
 
-// The queues with queued jobs. A rising least length keeps their number small; some then says that shorter queues were
-// left out.
-async function busiest(signal) {
-  let names = [];
-  let least = 1;
-  for (; ; least *= 10) {
-    const reply = await run(['QSCAN', '0', 'BUSYLOOP', 'MINLEN', least], signal);
-    if (reply[1].length === 0) break;
-    names = reply[1];
-    if (names.length <= CANDIDATES) break;
-  }
+// The first queues with queued jobs by an order of QSCAN, which looks at all queues.
+async function firstQueues(order, signal) {
+  const reply = await run(['QSCAN', '0', 'COUNT', LISTED, 'MINLEN', 1, 'ORDER', order], signal);
   const replies = await runAll(
-    names.slice(0, CANDIDATES).map((name) => ['QSTAT', name]),
+    reply[1].map((name) => ['QSTAT', name]),
     signal,
   );
-  const queues = replies
-    .filter((reply) => !(reply instanceof Error))
+  return replies
+    .filter((figures) => !(figures instanceof Error))
     .map(queueFigures)
     .filter((q) => q !== null);
-  return { queues, some: least > 1 };
 }
 
-// The first queues by a figure.
-function mostBy(name, queues) {
-  return queues
-    .filter((q) => q[name] > 0)
-    .sort((a, b) => b[name] - a[name])
-    .slice(0, LISTED);
+// A table of these queues. update() reads it again; a user without the right to run QSCAN sees no queue.
+function queueCard(title, order, signal, ...links) {
+  const grid = queueTable(title);
+  const note = element('p', { class: 'muted', hidden: true }, `The first ${LISTED} of all queues.`);
+
+  async function update() {
+    const queues = await firstQueues(order, signal).catch(() => []);
+    if (signal.aborted) return;
+    grid.update(queues);
+    note.hidden = queues.length < LISTED;
+  }
+  const root = element(
+    'section',
+    { class: 'card' },
+    element('header', {}, element('h2', {}, title), ...links),
+    grid.root,
+    note,
+  );
+  return { root, update };
 }
 
 function queueTable(caption) {
@@ -88,8 +91,8 @@ export async function viewOverview({ root, query, signal }) {
   ]);
   const charts = courses({ queue: null, query, signal });
   const alerts = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' });
-  const longest = queueTable('Longest queues');
-  const oldest = queueTable('Oldest queued jobs');
+  const longest = queueCard('Longest queues', 'len', signal, element('a', { href: '#/queues' }, 'All queues'));
+  const oldest = queueCard('Oldest queued jobs', 'age', signal);
   const amongLongest = element('span', { class: 'muted', hidden: true }, 'among the longest queues');
   const rateOf = rates(['added', 'delivered', 'acknowledged']);
 
@@ -98,22 +101,7 @@ export async function viewOverview({ root, query, signal }) {
     alerts,
     numbers.root,
     charts.root,
-    element(
-      'div',
-      { class: 'plots' },
-      element(
-        'section',
-        { class: 'card' },
-        element('header', {}, element('h2', {}, 'Longest queues'), element('a', { href: '#/queues' }, 'All queues')),
-        longest.root,
-      ),
-      element(
-        'section',
-        { class: 'card' },
-        element('header', {}, element('h2', {}, 'Oldest queued jobs'), amongLongest),
-        oldest.root,
-      ),
-    ),
+    element('div', { class: 'plots' }, longest.root, oldest.root),
   );
 
   onFigures(({ now, server }) => {
@@ -126,13 +114,7 @@ export async function viewOverview({ root, query, signal }) {
     numbers.set('clients', compact(server.clients), `${count(server.blocked)} wait for jobs`);
   }, signal);
 
-  every(5000, signal, async () => {
-    const { queues, some } = await busiest(signal).catch(() => ({ queues: [], some: false }));
-    if (signal.aborted) return;
-    longest.update(mostBy('len', queues));
-    oldest.update(mostBy('oldest', queues));
-    amongLongest.hidden = !some;
-  });
+  every(5000, signal, () => Promise.all([longest.update(), oldest.update()]));
   // A user without the right to run DOCTOR sees no alerts.
   findings(signal)
     .then((list) => {

@@ -28,6 +28,12 @@ size_t scan_queues(uint32_t *slot, int64_t count, int64_t effort,
 
 /* ---- full iteration ---- */
 
+/* A queue by its index, because the queue may be dropped between two steps. */
+struct ranked_queue {
+    uint32_t slot;
+    int64_t value;
+};
+
 struct scan {
     struct long_work work;
     struct req *req;
@@ -37,11 +43,44 @@ struct scan {
     uint32_t slot;
     struct buf found;
     size_t count;
+    /* For scan_largest(): the largest queues so far, the largest first. */
+    int64_t (*value)(const struct queue *q); /* NULL: scan_all() */
+    struct ranked_queue *ranked;
+    size_t ranked_count, ranked_max;
 };
+
+static void scan_add_name(struct scan *s, const struct queue *q) {
+    resp_bulk(&s->found, q->name);
+    s->count++;
+}
+
+/* Equal values have the order of the iteration. */
+static void scan_rank(struct scan *s, const struct queue *q) {
+    int64_t value = s->value(q);
+    size_t at = s->ranked_count;
+
+    if (s->ranked_count < s->ranked_max)
+        s->ranked_count++;
+    else if (value <= s->ranked[--at].value)
+        return;
+    for (; at > 0 && s->ranked[at - 1].value < value; at--)
+        s->ranked[at] = s->ranked[at - 1];
+    s->ranked[at] = (struct ranked_queue){ s->slot, value };
+}
+
+static void scan_add_ranked(struct scan *s) {
+    for (size_t i = 0; i < s->ranked_count; i++) {
+        const struct queue *q = queue_at(s->ranked[i].slot);
+
+        if (q != NULL && s->wanted(q, s->how))
+            scan_add_name(s, q);
+    }
+}
 
 static void scan_end(struct scan *s) {
     struct req *r = s->req;
 
+    scan_add_ranked(s);
     buf_append_str(reply_buf(r), s->head);
     reply_array(r, s->count);
     buf_append(reply_buf(r), buf_ptr(&s->found), buf_len(&s->found));
@@ -60,8 +99,10 @@ static bool scan_some(struct long_work *w) {
             return true;
         if (q == NULL || !s->wanted(q, s->how))
             continue;
-        resp_bulk(&s->found, q->name);
-        s->count++;
+        if (s->value != NULL)
+            scan_rank(s, q);
+        else
+            scan_add_name(s, q);
     }
     scan_end(s);
     return false;
@@ -72,6 +113,16 @@ void scan_all(struct req *r, bool (*wanted)(const struct queue *q, const void *h
     struct scan *s = req_alloc(r, sizeof *s);
 
     *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .head = head };
+    long_work_begin(&s->work, scan_some);
+}
+
+void scan_largest(struct req *r, size_t count, int64_t (*value)(const struct queue *q),
+                  bool (*wanted)(const struct queue *q, const void *how), const void *how, const char *head) {
+    struct scan *s = req_alloc(r, sizeof *s);
+
+    *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .head = head, .value = value };
+    s->ranked_max = count < SCAN_LARGEST_MAX ? count : SCAN_LARGEST_MAX;
+    s->ranked = req_alloc(r, s->ranked_max * sizeof *s->ranked);
     long_work_begin(&s->work, scan_some);
 }
 

@@ -26,6 +26,11 @@ size_t scan_room(int64_t count);
  * must live as long as the request. */
 void scan_all(struct req *r, bool (*wanted)(const struct queue *q, const void *how), const void *how,
               const char *head);
+/* Replies the first `count` wanted queues in the order of their values, the largest value first, in the same way.
+ * The reply has no queue that is dropped during the iteration. */
+void scan_largest(struct req *r, size_t count, int64_t (*value)(const struct queue *q),
+                  bool (*wanted)(const struct queue *q, const void *how), const void *how, const char *head);
+#define SCAN_LARGEST_MAX 1000
 /* The index of a cursor. An invalid cursor is after all queues. */
 uint32_t scan_slot(int64_t cursor);
 /* Replies the next cursor and the names, and ends the request. */

@@ -83,6 +83,7 @@ static const struct row {
     { "QPEEK shop:q 1", "AOPPO" },
     { "QSCAN 0 COUNT 1000", "AOHHO" },
     { "QSCAN BUSYLOOP", "AOHHO" },
+    { "QSCAN ORDER len", "AOHHO" },
     { "JSCAN 0 COUNT 1000 REPLY all", "AOHHO" },
     { "JSCAN 0 QUEUE shop:q", "AOPPO" },
     { "JSCAN 0 COUNT 1000 REPLY all HASHEADER tenant", "AOHHO" },
