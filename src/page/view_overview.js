@@ -93,7 +93,6 @@ export async function viewOverview({ root, query, signal }) {
   const alerts = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' });
   const longest = queueCard('Longest queues', 'len', signal, element('a', { href: '#/queues' }, 'All queues'));
   const oldest = queueCard('Oldest queued jobs', 'age', signal);
-  const amongLongest = element('span', { class: 'muted', hidden: true }, 'among the longest queues');
   const rateOf = rates(['added', 'delivered', 'acknowledged']);
 
   root.append(

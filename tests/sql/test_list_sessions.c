@@ -131,15 +131,15 @@ static void keys_pass_over_others(void **state) {
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "2", NOW);
     assert_string_equal(CALL(b, SQL_DATE_LIST, ALL_OF_1, "@12:30:00", "NULL", "infinity"),
                         "0 3 0 5; 0 4 0 5; 0 5 0 5");
-    assert_string_equal(CALL(b, SQL_RENAME_LIST, "2", "1", "1", "9", "f", NOW), "- - - - - - - - 0");
+    assert_string_equal(CALL(b, SQL_RENAME_LIST, "2", "1", "1", "9", "f", NOW), "- - - - - - - - - 0");
     assert_string_equal(sql(b, "insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, body) "
                                "select 9, ready_at, expires_at, 2, 1, 'y' from pgdisque.job where id = 4"),
                         "");
-    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "2", "f", NOW), "- - - - - - - - 2");
+    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "2", "f", NOW), "- - - - - - - - - 2");
     assert_string_equal(CALL(b, SQL_EMPTY_LIST, ALL_OF_1),
                         "0 3 0 5 11:00:00 12:30:00 60 - -; 0 4 0 5 11:00:00 12:30:00 60 - -; "
                         "0 5 0 5 11:00:00 12:30:00 60 - -");
-    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW), "- - - - - - - - 0");
+    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW), "- - - - - - - - - 0");
     assert_string_equal(sql(a, "rollback"), "");
     assert_string_equal(jobs_now(a), "1/0/1; 1/0/2; 2/0/9 expires=12:30:00 retry=1 body=y");
 }
