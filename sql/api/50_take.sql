@@ -116,7 +116,7 @@ begin
         if job.retry > 0 then
             items := items
                 || pgdisque.api_leased(
-                    job.queue_id, job.rank, job.id, job.ready_at, job.deliveries >= job.attempts);
+                    job.queue_id, job.rank, job.id, job.ready_at, {{is_exhausted(job)}});
         end if;
         id := pgdisque.api_id(
             secret, (select n.id from pgdisque.node as n where n.number = pgdisque.api_node(job.id)),

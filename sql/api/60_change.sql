@@ -33,9 +33,9 @@ begin
             from (
                 select
                     j.queue_id,
-                    -count(*) filter (where j.wake_at = j.ready_at and j.owner is null)
+                    -count(*) filter (where {{is_delayed(j)}})
                         + count(*) filter (where what = 'again' and not j.last and j.next_at is not null) as delayed,
-                    -count(*) filter (where j.ready_at = 'infinity' and j.owner is null) as waiting
+                    -count(*) filter (where {{waits_in_group(j)}}) as waiting
                 from unnest(jobs) as j
                 group by j.queue_id
             ) as n
@@ -76,11 +76,11 @@ begin
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
-            coalesce(j.deliveries >= j.attempts and (is_nack or j.attempts = 0), false) as last,
+            coalesce({{is_exhausted(j)}} and (is_nack or j.attempts = 0), false) as last,
             case when is_nack then {{delayed_until(j, api_requeue.delay, changed_at)}} end as next_at
         from pgdisque.api_keys(ids) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
-        where (j.ready_at > changed_at or (not is_nack and j.deliveries >= j.attempts))
+        where (j.ready_at > changed_at or (not is_nack and {{is_exhausted(j)}}))
           and j.expires_at > changed_at
           and (j.retry > 0 or j.owner is null or j.attempts = 0)
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
@@ -168,7 +168,7 @@ begin
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, j.slot, k.token,
-            coalesce(j.deliveries >= j.attempts, false) as last,
+            coalesce({{is_exhausted(j)}}, false) as last,
             changed_at + interval '1 second' * (
                 coalesce(working.seconds, j.retry)
                 + {{lease_wait(j, j.deliveries)}}
@@ -253,7 +253,7 @@ begin
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
-            coalesce(j.deliveries >= j.attempts, false) as last, null::timestamptz as next_at
+            coalesce({{is_exhausted(j)}}, false) as last, null::timestamptz as next_at
         from pgdisque.job as j
         where j.owner is not null
           and (api_release.node is null or j.owner = api_release.node)

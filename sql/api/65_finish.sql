@@ -14,8 +14,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
             where j.queue_id = g.queue_id
               and j.group_key = g.key
               and j.group_key is not null
-              and j.ready_at = 'infinity'
-              and j.owner is null
+              and {{waits_in_group(j)}}
               and j.expires_at > at
             order by j.rank, j.id
             limit 1
@@ -93,7 +92,7 @@ begin
         (
             select array_agg(row(
                 t.queue_id, t.rank, t.id, t.ready_at, t.wake_at, t.owner, t.retry,
-                coalesce(t.deliveries >= t.attempts, false), null)::pgdisque.changed_job)
+                coalesce({{is_exhausted(t)}}, false), null)::pgdisque.changed_job)
             from timed as t
         ),
         (select array_agg(k.item) from kept as k),

@@ -72,7 +72,7 @@ begin
         (
             select array_agg(row(
                 d.queue_id, d.rank, d.id, d.ready_at, d.wake_at, d.owner, d.retry,
-                coalesce(d.deliveries >= d.attempts, false), null)::pgdisque.changed_job)
+                coalesce({{is_exhausted(d)}}, false), null)::pgdisque.changed_job)
             from deleted as d
         ),
         (select array_agg(h.job) from held as h),

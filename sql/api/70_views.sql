@@ -9,8 +9,8 @@ select
     pgdisque.queue_name(q.name) as queue,
     case
         when j.wake_at = j.ready_at then 'delayed'
-        when j.deliveries >= j.attempts and j.ready_at <= clock_timestamp() then 'exhausted'
-        when j.ready_at <= clock_timestamp() or (j.ready_at = 'infinity' and j.owner is null
+        when {{is_exhausted(j)}} and j.ready_at <= clock_timestamp() then 'exhausted'
+        when j.ready_at <= clock_timestamp() or ({{waits_in_group(j)}}
             and j.group_key is not null) then 'queued'
         else 'active'
     end as state,
@@ -160,8 +160,8 @@ cross join lateral (
             select
                 j.*,
                 case
-                    when j.wake_at = j.ready_at and j.owner is null then 'delayed'
-                    when j.ready_at = 'infinity' and j.owner is null then 'waiting'
+                    when {{is_delayed(j)}} then 'delayed'
+                    when {{waits_in_group(j)}} then 'waiting'
                     when {{counted(j, clock_timestamp())}} then 'queued'
                     else 'active'
                 end as state

@@ -2,7 +2,7 @@
 --
 -- delay is in seconds, and null for the back-off of the job. An exhausted job is not delayed.
 case
-    when :job.deliveries >= :job.attempts or :delay = 0 or coalesce(:delay, :job.backoff) is null then null
+    when {{is_exhausted(:job)}} or :delay = 0 or coalesce(:delay, :job.backoff) is null then null
     else least(
         :job.expires_at - interval '1 millisecond',
         :now + interval '1 second' * coalesce(

@@ -1,2 +1,2 @@
 -- has_attempts(job): the job has an attempt left, or no limit
-(:job.deliveries >= :job.attempts) is not true
+({{is_exhausted(:job)}}) is not true

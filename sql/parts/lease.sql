@@ -3,7 +3,7 @@
 -- A job with retry 0 is leased for ever, which makes it at most once. An exhausted job is not leased: its ready_at
 -- stays.
 ready_at = case
-        when :job.deliveries >= :job.attempts then :job.ready_at
+        when {{is_exhausted(:job)}} then :job.ready_at
         when :job.retry = 0 then 'infinity'
         else :now + interval '1 second' * (
             :job.retry
@@ -11,12 +11,12 @@ ready_at = case
         )
     end,
     leased_at = case when :job.backoff is not null then :now end,
-    deliveries = :job.deliveries + case when :job.deliveries >= :job.attempts then 0 else 1 end,
+    deliveries = :job.deliveries + case when {{is_exhausted(:job)}} then 0 else 1 end,
     additional_deliveries = :job.additional_deliveries
-        + case when :job.owner is null or :job.deliveries >= :job.attempts then 0 else 1 end,
-    owner = case when :job.deliveries >= :job.attempts then :job.owner else :node end,
+        + case when :job.owner is null or {{is_exhausted(:job)}} then 0 else 1 end,
+    owner = case when {{is_exhausted(:job)}} then :job.owner else :node end,
     worker = :worker,
     errors = case
-        when :job.owner is null or :job.deliveries = 0 or :job.deliveries >= :job.attempts then :job.errors
+        when :job.owner is null or :job.deliveries = 0 or {{is_exhausted(:job)}} then :job.errors
         else {{lease_ended(:job)}}
     end

@@ -2,7 +2,7 @@
 --
 -- Year 290000 (TIME_DELAYED): the job was delayed. Year 290001 (TIME_WAITING): it waited for its turn.
 case
-    when :job.wake_at = :job.ready_at and :job.owner is null then '290000-01-01 00:00:00+00'
-    when :job.ready_at = 'infinity' and :job.owner is null then '290001-01-01 00:00:00+00'
+    when {{is_delayed(:job)}} then '290000-01-01 00:00:00+00'
+    when {{waits_in_group(:job)}} then '290001-01-01 00:00:00+00'
     else :job.ready_at
 end

@@ -2,6 +2,6 @@
 --
 -- infinity: it was leased for ever. -infinity: its attempts were used up, see dead_letter_jobs. Else as left_since.
 case
-    when :job.deliveries >= :job.attempts and :job.ready_at <= :now then '-infinity'
+    when {{is_exhausted(:job)}} and :job.ready_at <= :now then '-infinity'
     else {{left_since(:job)}}
 end

@@ -11,7 +11,7 @@ gone as (
       and j.rank = k.rank
       and j.id = k.id
       and j.expires_at > $8::timestamptz
-      and k.token in (0, 1::bigint + j.nacks + j.additional_deliveries)
+      and k.token in (0, {{token(j)}})
     returning
         k.ordinal, k.retention, k.worker, k.result, j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at,
         j.owner, j.retry, j.delay, j.deliveries, j.attempts, j.nacks, j.additional_deliveries, j.replicate,
@@ -70,4 +70,4 @@ select k.ordinal::integer, null, false, null, null
 from k
 join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
 where j.expires_at > $8::timestamptz
-  and k.token not in (0, 1::bigint + j.nacks + j.additional_deliveries)
+  and k.token not in (0, {{token(j)}})

@@ -3,7 +3,7 @@ old as materialized (
     select
         k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at, j.slot, k.worker, k.progress,
         coalesce(k.token, 0) <> 0 as has_token,
-        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_stale,
+        coalesce(k.token, 0) not in (0, {{token(j)}}) as is_stale,
         case when j.retry > 0 then coalesce(k.seconds, j.retry) else 0 end as lease,
         {{lease_wait(j, j.deliveries)}} as wait,
         coalesce(j.attempts = 0, false)
@@ -11,7 +11,7 @@ old as materialized (
         coalesce(j.attempts = 0, false) as is_cancelled,
         {{counted(j, $6::timestamptz)}} as was_queued,
         {{left_since(j)}} as was_until,
-        coalesce(j.deliveries >= j.attempts, false) as last,
+        coalesce({{is_exhausted(j)}}, false) as last,
         case when k.seconds is not null or j.backoff is not null then $6::timestamptz end as leased_at
     from unnest(
         $1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::integer[], $8::bigint[], $9::bytea[],

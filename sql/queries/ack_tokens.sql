@@ -16,7 +16,7 @@ gone as (
       and j.rank = k.rank
       and j.id = k.id
       and j.expires_at > $5::timestamptz
-      and k.token in (0, 1::bigint + j.nacks + j.additional_deliveries)
+      and k.token in (0, {{token(j)}})
     returning
         k.ordinal,
         {{queued_since(j, $5::timestamptz)}} as queued_since,
@@ -29,4 +29,4 @@ select k.ordinal::integer, null, null, null
 from k
 join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
 where j.expires_at > $5::timestamptz
-  and k.token not in (0, 1::bigint + j.nacks + j.additional_deliveries)
+  and k.token not in (0, {{token(j)}})

@@ -13,8 +13,8 @@ cross join lateral (
         count(*) filter (
             where {{counted(j, $2::timestamptz)}}
         ) as queued,
-        count(*) filter (where j.wake_at = j.ready_at and j.owner is null) as delayed,
-        count(*) filter (where j.ready_at = 'infinity' and j.owner is null) as waiting
+        count(*) filter (where {{is_delayed(j)}}) as delayed,
+        count(*) filter (where {{waits_in_group(j)}}) as waiting
     from pgdisque.job as j
     where j.queue_id = k.queue_id
 ) as n

@@ -15,7 +15,7 @@ with found as materialized (
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     left join pgdisque.queue as q on sha256(q.name) = any (array[sha256(j.deadqueue)])
-    where j.deliveries >= j.attempts
+    where {{is_exhausted(j)}}
       and {{is_due(j, $4::timestamptz)}}
     for update of j
 ),

@@ -9,5 +9,5 @@ using unnest($1::integer[], $2::smallint[], $3::bigint[], $4::bigint[])
 where d.queue_id = any (array[k.queue_id])
   and d.rank = k.rank
   and d.id = k.id
-  and k.token in (0, 1::bigint + d.nacks + d.additional_deliveries)
+  and k.token in (0, {{token(d)}})
 returning k.ordinal::integer

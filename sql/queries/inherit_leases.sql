@@ -4,7 +4,7 @@
 -- index: none
 select
     j.queue_id, j.rank, j.id, j.ready_at, coalesce(j.owner, 0::smallint) as owner,
-    coalesce(j.deliveries >= j.attempts, false) as last
+    coalesce({{is_exhausted(j)}}, false) as last
 from pgdisque.job as j
 where (j.ready_at > $1::timestamptz and j.owner <> all ($2::integer[]))
-    or (j.ready_at <= $1::timestamptz and j.deliveries >= j.attempts)
+    or (j.ready_at <= $1::timestamptz and {{is_exhausted(j)}})

@@ -10,8 +10,8 @@ select
     count(*) filter (
         where {{counted(j, $1::timestamptz)}}
     ) as queued,
-    count(*) filter (where j.wake_at = j.ready_at and j.owner is null) as delayed,
-    count(*) filter (where j.ready_at = 'infinity' and j.owner is null) as waiting,
+    count(*) filter (where {{is_delayed(j)}}) as delayed,
+    count(*) filter (where {{waits_in_group(j)}}) as waiting,
     min(j.id) filter (where j.wake_at is null) as oldest_id,
     min(j.rank) filter (
         where {{counted(j, $1::timestamptz)}}

@@ -141,8 +141,7 @@ freed as (
     where j.queue_id = any (array[c.queue_id])
       and j.rank = c.rank
       and j.id = c.id
-      and j.ready_at = 'infinity'
-      and j.owner is null
+      and {{waits_in_group(j)}}
     returning c.ordinal, j.rank, j.id
 ),
 turned as (

@@ -18,4 +18,4 @@ where j.queue_id = any (array[k.queue_id])
   and j.ready_at = k.until
   and {{is_leased(j, $5::timestamptz)}}
   and j.expires_at > $5::timestamptz
-returning k.ordinal::integer, coalesce(j.deliveries >= j.attempts, false) as last
+returning k.ordinal::integer, coalesce({{is_exhausted(j)}}, false) as last

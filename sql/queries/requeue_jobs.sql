@@ -14,8 +14,8 @@ with old as materialized (
         k.ordinal, k.nack, k.error, k.failure || jsonb_build_object('attempt', j.deliveries) as failure,
         j.queue_id, j.rank, j.id,
         {{left_since(j)}} as was_until,
-        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_stale,
-        coalesce(j.deliveries >= j.attempts and (k.nack = 1 or j.attempts = 0), false) as last,
+        coalesce(k.token, 0) not in (0, {{token(j)}}) as is_stale,
+        coalesce({{is_exhausted(j)}} and (k.nack = 1 or j.attempts = 0), false) as last,
         case when k.nack = 1 then {{delayed_until(j, k.delay, $7::timestamptz)}} end as wake_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[],
         $9::jsonb[])
@@ -23,9 +23,9 @@ with old as materialized (
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     where j.expires_at > $7::timestamptz
       and (
-          coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries)
+          coalesce(k.token, 0) not in (0, {{token(j)}})
           or (
-              (j.ready_at > $7::timestamptz or (k.nack = 0 and j.deliveries >= j.attempts))
+              (j.ready_at > $7::timestamptz or (k.nack = 0 and {{is_exhausted(j)}}))
               and (j.retry > 0 or j.owner is null or j.attempts = 0)
           )
       )

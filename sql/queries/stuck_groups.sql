@@ -69,7 +69,6 @@ where coalesce(
       from pgdisque.job as j
       where j.queue_id = any (array[p.queue_id]) and j.group_key = p.key and j.group_key is not null
         and j.expires_at > $1::timestamptz
-        and j.ready_at = 'infinity'
-        and j.owner is null
+        and {{waits_in_group(j)}}
   )
 limit $2::integer
