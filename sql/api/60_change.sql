@@ -90,7 +90,7 @@ begin
     changed as (
         update pgdisque.job as j
         set ready_at = coalesce(old.next_at, changed_at - interval '1 second'),
-            wake_at = coalesce(old.next_at, case when j.wake_at is null then null else j.expires_at end),
+            wake_at = coalesce(old.next_at, {{wake_at_end(j)}}),
             deliveries = case when not is_nack and j.attempts is not null then 0 else j.deliveries end,
             nacks = j.nacks + is_nack::integer,
             additional_deliveries = j.additional_deliveries + (not is_nack and j.owner is not null)::integer,
@@ -216,7 +216,7 @@ begin
         update pgdisque.job as j
         set ready_at = old.next_at,
             leased_at = case when j.backoff is not null or working.seconds is not null then changed_at end,
-            wake_at = case when j.wake_at is null then null else j.expires_at end,
+            wake_at = {{wake_at_end(j)}},
             additional_deliveries = j.additional_deliveries
                 + case
                     when old.ready_at <= changed_at and j.owner is not null and not old.last and old.token = 0 then 1

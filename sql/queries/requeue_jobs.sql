@@ -36,7 +36,7 @@ with old as materialized (
 requeued as (
     update pgdisque.job as j
     set ready_at = coalesce(old.wake_at, $7::timestamptz),
-        wake_at = coalesce(old.wake_at, case when j.wake_at is null then null else j.expires_at end),
+        wake_at = coalesce(old.wake_at, {{wake_at_end(j)}}),
         deliveries = case when old.nack = 0 and j.attempts is not null then 0 else j.deliveries end,
         nacks = j.nacks + old.nack,
         additional_deliveries = j.additional_deliveries

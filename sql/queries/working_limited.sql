@@ -94,16 +94,9 @@ filled as (
 ),
 extended as (
     update pgdisque.job as j
-    set ready_at = $6::timestamptz + (old.lease + old.wait) * interval '1 second',
-        wake_at = case when j.wake_at is null then null else j.expires_at end,
-        -- With its token a worker continues its own delivery, unless the job was delivered to another worker.
-        additional_deliveries = j.additional_deliveries
-            + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
-        worker = coalesce(case when not old.was_queued then j.worker end, convert_from(old.worker, 'UTF8')),
-        owner = $7::smallint,
-        progress = coalesce(old.progress, j.progress),
-        slot = coalesce(old.given_slot, j.slot),
-        leased_at = old.leased_at
+    set
+        {{extend($6::timestamptz, $7::smallint)}},
+        slot = coalesce(old.given_slot, j.slot)
     from verdict as old
     -- Joins by key, because a row that was waited for may have a new ctid.
     where j.queue_id = any (array[old.queue_id])
