@@ -2,8 +2,8 @@
 --
 -- With max-active, each running job has a slot. A slot is free if its last job is gone or no longer holds the
 -- slot. A job whose lease has ended keeps its slot and is leased in it again. If the limit was lowered, more
--- jobs may run than it allows. The slots beyond it are then a gate: only a session that has locked all of them
--- may lease jobs. A slot whose turn differs was changed by another session just now, and is skipped.
+-- jobs may run than it allows. Then only a session that has locked all slots beyond the limit may lease jobs. A
+-- slot whose turn differs was changed by another session just now, and is skipped.
 --
 -- With rate, each job takes a token. The bucket holds rate-burst tokens, or those of a tenth of a second, and at least
 -- 1.
@@ -60,7 +60,7 @@ slots as materialized (
         on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
         and j.slot = s.n and j.expires_at > $5::timestamptz
 ),
-gate as materialized (
+locked_beyond as materialized (
     select o.place
     from slots as o
     join pgdisque.slot as g on g.ctid = o.place and g.turn = o.turn
@@ -73,12 +73,12 @@ room as materialized (
         least(
             case
                 when r.beyond = 0 then $4::integer
-                when r.beyond > (select count(*) from gate) then 0
+                when r.beyond > (select count(*) from locked_beyond) then 0
                 else least($4::integer, greatest(0, r.most - r.running))
             end,
             case when r.rate > 0 then coalesce((select floor(b.tokens) from bucket as b), 0)::integer end
         ) as jobs,
-        r.beyond > (select count(*) from gate) or (r.rate > 0 and not exists (select from bucket)) as is_shut,
+        r.beyond > (select count(*) from locked_beyond) or (r.rate > 0 and not exists (select from bucket)) as is_shut,
         r.most > 0 as has_slots
     from (
         select
@@ -184,7 +184,7 @@ filled as (
 passed as (
     update pgdisque.slot as s
     set turn = s.turn + 1
-    from gate as g
+    from locked_beyond as g
     where s.ctid = g.place
       and exists (select from picked)
 ),
