@@ -22,15 +22,15 @@
 /* After this time without received bytes, an idle connection sends a heartbeat, and a busy one is probed. */
 #define QUIET_US (3 * US_PER_S)
 /* Time between two probes of a session that waits for the client, and probes before the connection is closed. */
-#define DOUBT_US US_PER_S
-#define DOUBTS 2
+#define PROBE_PAUSE_US US_PER_S
+#define PROBES_MOST 2
 /* The size for the socket's send buffer; the system may allow less. */
 #define SEND_BYTES (4 * 1024 * 1024)
 
 struct db db;
 
 static void conn_step(struct db_conn *conn, short what);
-static void stir(struct db_conn *conn);
+static void note_alive(struct db_conn *conn);
 static void db_go_on(struct db_conn *conn);
 
 static const char *const state_names[] = {
@@ -88,7 +88,7 @@ static void on_db_io(evutil_socket_t fd, short what, void *arg) {
 
     (void)fd;
     if (conn->state >= DB_READY)
-        stir(conn);
+        note_alive(conn);
     conn_step(conn, what);
 }
 
@@ -135,8 +135,8 @@ static void db_disconnect(struct db_conn *conn) {
     free(conn->migrate);
     conn->migrate = NULL;
     probe_stop(&conn->probe);
-    conn->beating = false;
-    conn->suspicions = 0;
+    conn->heartbeat_sent = false;
+    conn->failed_probes = 0;
     conn->open = false;
     PQfinish(conn->pg);
     conn->pg = NULL;
@@ -153,7 +153,7 @@ static struct db_txn *in_making(struct db_conn *conn) {
 }
 
 /* Reports the end of the oldest transaction. */
-static void land(struct db_conn *conn, const struct db_result *result) {
+static void report_txn_end(struct db_conn *conn, const struct db_result *result) {
     struct db_txn *f = oldest(conn);
 
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
@@ -189,7 +189,7 @@ static void all_lost(struct db_conn *conn, bool broken) {
 
         want_fence(conn, f->durability);
         stats.transactions_lost++;
-        land(conn, &lost);
+        report_txn_end(conn, &lost);
     }
     txn_clear(in_making(conn));
     conn->broken = false;
@@ -287,7 +287,7 @@ bool conn_send_all(struct db_conn *conn) {
 
 /* Results of an open transaction stay in libpq's buffer, because libpq then has no command that they belong to. */
 static bool awaits_results(const struct db_conn *conn) {
-    return conn->beating || conn->sent_txns - conn->open > conn->arrived || conn->fence == FENCE_SENT;
+    return conn->heartbeat_sent || conn->sent_txns - conn->open > conn->arrived || conn->fence == FENCE_SENT;
 }
 
 static bool awaits_answer(const struct db_conn *conn) {
@@ -295,13 +295,13 @@ static bool awaits_answer(const struct db_conn *conn) {
 }
 
 bool conn_hangs(const struct db_conn *conn) {
-    return conn->state >= DB_READY && awaits_answer(conn) && clock_mono() - conn->stirred_us >= QUIET_US;
+    return conn->state >= DB_READY && awaits_answer(conn) && clock_mono() - conn->alive_us >= QUIET_US;
 }
 
 /* Bytes have arrived, or the connection begins to wait for a result. */
-static void stir(struct db_conn *conn) {
-    conn->stirred_us = clock_mono();
-    conn->suspicions = 0;
+static void note_alive(struct db_conn *conn) {
+    conn->alive_us = clock_mono();
+    conn->failed_probes = 0;
     if (probe_is_running(&conn->probe)) {
         probe_stop(&conn->probe);
         conn_arm_timer(conn, QUIET_US);
@@ -313,7 +313,7 @@ static bool session_waits(const PGresult *res) {
     return PQgetisnull(res, 0, 0) || PQgetvalue(res, 0, 0)[0] == 't';
 }
 
-static void on_db_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
+static void on_db_probed(void *arg, enum probe_outcome outcome, const PGresult *res) {
     struct db_conn *conn = arg;
     bool waits = outcome == PROBE_ANSWER && session_waits(res);
 
@@ -322,34 +322,34 @@ static void on_db_looked(void *arg, enum probe_outcome outcome, const PGresult *
         return;
     }
     if (outcome == PROBE_ANSWER && !waits)
-        conn->suspicions = 0;
-    if (waits && ++conn->suspicions == DOUBTS) {
+        conn->failed_probes = 0;
+    if (waits && ++conn->failed_probes == PROBES_MOST) {
         conn_down(conn,
                   "no answer, although the session waits for the client: the connection is unresponsive");
         return;
     }
-    conn_arm_timer(conn, outcome == PROBE_ANSWER && !waits ? QUIET_US : DOUBT_US);
+    conn_arm_timer(conn, outcome == PROBE_ANSWER && !waits ? QUIET_US : PROBE_PAUSE_US);
 }
 
 /* Sends a Sync alone. The session answers it without a transaction. */
-static void beat(struct db_conn *conn) {
-    stir(conn);
-    conn->beating = true;
+static void send_heartbeat(struct db_conn *conn) {
+    note_alive(conn);
+    conn->heartbeat_sent = true;
     conn_arm_timer(conn, QUIET_US);
     if (PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
         conn_broken(conn);
 }
 
 static void look_after(struct db_conn *conn) {
-    int64_t left = conn->stirred_us + QUIET_US - clock_mono();
+    int64_t left = conn->alive_us + QUIET_US - clock_mono();
 
     if (left > 0)
         conn_arm_timer(conn, left);
     else if (!awaits_answer(conn))
-        beat(conn);
+        send_heartbeat(conn);
     else
         probe_start(&conn->probe, db.base, session_connect(conn->host, "probe"), sql_probe,
-                    session_name(conn->name).text, on_db_looked, conn);
+                    session_name(conn->name).text, on_db_probed, conn);
 }
 
 /* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both. */
@@ -396,7 +396,7 @@ void conn_ready(struct db_conn *conn) {
     db.was_ready = true;
     widen_socket(conn);
     conn->wanted = conn->durability;
-    stir(conn);
+    note_alive(conn);
     conn_arm_timer(conn, QUIET_US);
     conn->backoff_us = BACKOFF_FIRST_US;
     forget_error();
@@ -447,7 +447,7 @@ static void txn_done(struct db_conn *conn) {
     }
     conn->state = conn->sent_txns > 1 ? DB_BUSY : DB_READY;
     conn->arrived--;
-    land(conn, &result);
+    report_txn_end(conn, &result);
 }
 
 /* ---- the fence ---- */
@@ -455,7 +455,7 @@ static void txn_done(struct db_conn *conn) {
 static void send_fence(struct db_conn *conn) {
     const char *values[] = { durability_setting(conn->fence_durability) };
 
-    stir(conn);
+    note_alive(conn);
     conn->fence = FENCE_SENT;
     if (PQsendQueryPrepared(conn->pg, sql_texts[SQL_FENCE].name, 1, values, NULL, NULL, 1) != 1 ||
         PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
@@ -562,21 +562,21 @@ static void on_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
     }
 }
 
-static void beating_step(struct db_conn *conn, PGresult *res) {
-    conn->beating = PQresultStatus(res) != PGRES_PIPELINE_SYNC;
+static void read_heartbeat(struct db_conn *conn, PGresult *res) {
+    conn->heartbeat_sent = PQresultStatus(res) != PGRES_PIPELINE_SYNC;
     PQclear(res);
     if (PQstatus(conn->pg) == CONNECTION_BAD)
         conn_broken(conn);
 }
 
-static void flying_step(struct db_conn *conn) {
+static void read_results(struct db_conn *conn) {
     while (conn->state >= DB_READY && awaits_results(conn) && !PQisBusy(conn->pg)) {
         PGresult *res = PQgetResult(conn->pg);
 
         if (res == NULL && PQstatus(conn->pg) == CONNECTION_OK)
             continue;
-        if (conn->beating)
-            beating_step(conn, res);
+        if (conn->heartbeat_sent)
+            read_heartbeat(conn, res);
         else
             on_result(conn, incoming(conn), res);
     }
@@ -598,7 +598,7 @@ static void conn_step(struct db_conn *conn, short what) {
     else if (!read_or_send(conn, what))
         conn_broken(conn);
     else
-        flying_step(conn);
+        read_results(conn);
 }
 
 struct params *db_params(struct db_conn *conn) {
@@ -665,7 +665,7 @@ static void note_sent_txn(struct db_conn *conn,
 }
 
 void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
-    stir(conn);
+    note_alive(conn);
     if (!conn->open)
         note_sent_txn(conn, on_completed);
     conn->open = true;
@@ -675,7 +675,7 @@ void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, c
 
 void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
     if (!awaits_results(conn))
-        stir(conn);
+        note_alive(conn);
     if (!conn->open)
         note_sent_txn(conn, on_completed);
     conn->open = false;

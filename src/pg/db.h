@@ -54,7 +54,7 @@ struct op_error {
     X(DB_MIGRATING, "migrating")                       \
     X(DB_PREPARING, "preparing")                       \
     X(DB_READY, "ready")                               \
-    X(DB_BUSY, "flying") /* transactions are sent and not ended */
+    X(DB_BUSY, "busy") /* transactions are sent and not ended */
 
 enum db_state {
 #define X(id, name) id,
@@ -136,13 +136,13 @@ struct db_conn {
     size_t oldest;                   /* index of the oldest transaction that has not ended */
     size_t sent_txns;                /* transactions sent and not ended */
     bool open;                       /* the newest of them gets more statements */
-    int64_t stirred_us;  /* clock_mono(): when bytes last arrived, or when the wait for them began */
+    int64_t alive_us;    /* clock_mono(): when bytes last arrived, or when the wait for them began */
     size_t arrived;      /* oldest transactions whose results are complete, and which the fence holds back */
     bool wait_cancelled; /* in the transaction whose result arrives next */
     enum db_fence fence;
     enum durability fence_durability;
-    bool beating;        /* a heartbeat was sent before all transactions, and is not answered */
-    unsigned suspicions; /* probes in a row that found the session waiting for the client */
+    bool heartbeat_sent;    /* a heartbeat was sent before all transactions, and is not answered */
+    unsigned failed_probes; /* probes in a row that found the session waiting for the client */
     struct probe probe;
 };
 
