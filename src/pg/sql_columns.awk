@@ -1,5 +1,5 @@
 # Reads the "returns:" headers of sql/queries/*.sql and writes the columns of each statement's result, as an
-# enum of C or, with -v names=1, as a line for each statement: its name, and the columns separated by commas.
+# enum of C with their number or, with -v names=1, as a line for each statement: its name, and the columns separated by commas.
 #
 # The header begins with the columns: "returns: rank, id (before the move), as other_statement; in no order".
 # Notes in parentheses, and the text after the first semicolon, are for readers.
@@ -54,6 +54,7 @@ END {
             print "enum {"
             for (i = 1; i <= n; i++)
                 print "    COL_" toupper(stmts[s]) "_" fields[i] ","
+            print "    COLUMNS_" toupper(stmts[s]) " /* how many */"
             print "};"
         }
     }

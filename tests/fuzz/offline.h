@@ -129,37 +129,31 @@ static inline int64_t input_number(void) {
 static const struct offline_result {
     enum sql_stmt stmt;
     const char *columns;
-    bool one; /* exactly one row */
+    int count; /* of the columns in the header of the statement's file */
+    bool one;  /* exactly one row */
 } offline_results[] = {
-    { SQL_REGISTER_NODE, "28", true },
-    { SQL_LOAD_NODES, "2xx4bbt", false },
-    { SQL_LOAD_QUEUES, "4qptSXnn", false },
-    { SQL_FIND_QUEUES, "4qptSX", false },
-    { SQL_PAGE_QUEUES, "4b", false },
-    { SQL_LOAD_LEASES, "428t2b", false },
-    { SQL_INHERIT_LEASES, "428t2b", false },
-    { SQL_LOAD_COUNTS,
-      "4nnnn8"
-      "28",
-      false },
-    { SQL_COUNT_QUEUES, "4nnnnnnn", false },
-    { SQL_LOAD_DEAD, "4n", false },
-    { SQL_DEAD_ROWS, "nn", true },
-    { SQL_WAKE_EXPIRED, "428tt4XbX", false },
-    { SQL_WAKE_DUE, "428t", false },
-    { SQL_WAKE_NEXT, "t", false },
-    { SQL_FIND_GROUPS, "4X", false },
-    { SQL_DUE_SCHEDULES, "88tCq2444N2bX2", false },
-    { SQL_CLAIM_WALK, "28tt444xBX", false },
-    { SQL_POP_FIRST,
-      "28tt444x44"
-      "4XXXTXXXX",
-      false },
-    { SQL_MOVE_FIRST, "428tTxt4Xt", false },
-    { SQL_POP_LIMITED,
-      "28tt444x44"
-      "4XXXTXXXX4Ttnbn",
-      false },
+#define OFFLINE_RESULT(name, columns, one) \
+    { SQL_##name, columns, COLUMNS_##name, one }
+    OFFLINE_RESULT(REGISTER_NODE, "28", true),
+    OFFLINE_RESULT(LOAD_NODES, "2xx4bbt", false),
+    OFFLINE_RESULT(LOAD_QUEUES, "4qptSXnn", false),
+    OFFLINE_RESULT(FIND_QUEUES, "4qptSX", false),
+    OFFLINE_RESULT(PAGE_QUEUES, "4b", false),
+    OFFLINE_RESULT(LOAD_LEASES, "428t2b", false),
+    OFFLINE_RESULT(INHERIT_LEASES, "428t2b", false),
+    OFFLINE_RESULT(LOAD_COUNTS, "4nnnn828", false),
+    OFFLINE_RESULT(COUNT_QUEUES, "4nnnnnnn", false),
+    OFFLINE_RESULT(LOAD_DEAD, "4n", false),
+    OFFLINE_RESULT(DEAD_ROWS, "nn", true),
+    OFFLINE_RESULT(WAKE_EXPIRED, "428tt4XbX", false),
+    OFFLINE_RESULT(WAKE_DUE, "428t", false),
+    OFFLINE_RESULT(WAKE_NEXT, "t", false),
+    OFFLINE_RESULT(FIND_GROUPS, "4X8", false),
+    OFFLINE_RESULT(DUE_SCHEDULES, "88tCq2444N2bX2", false),
+    OFFLINE_RESULT(CLAIM_WALK, "28tt444xBX", false),
+    OFFLINE_RESULT(POP_FIRST, "28tt444x444XXXTXXXX", false),
+    OFFLINE_RESULT(MOVE_FIRST, "428tTxt4Xt", false),
+    OFFLINE_RESULT(POP_LIMITED, "28tt444x444XXXTXXXX4Ttnbn", false),
 };
 
 static inline int64_t to_wire(char kind, int64_t value) {
@@ -210,6 +204,7 @@ static inline PGresult *offline_rows(const struct offline_result *shape) {
     int count = shape->one ? 1 : (int)(input_byte() % 5);
     PGresult *rows = fake_rows(columns);
 
+    REQUIRE(columns == shape->count);
     for (int row = 0; row < count; row++)
         for (int col = 0; col < columns; col++)
             set_value(rows, row, col, shape->columns[col]);
