@@ -23,8 +23,8 @@
 void batch_init(struct op *const *ops, void (*plan)(void));
 /* Opens the write connection (CONN_WRITE) and the read connection (CONN_READ). Claims and other changes have
  * only one write connection, so that the results about a queue arrive in the order of the commits. The
- * connection for large requests (CONN_LARGE) opens for its first task. Its operations only add jobs, and
- * call queue_note_apart(). */
+ * connection for large requests (CONN_LARGE) opens for its first task. Its operations add jobs, or move the
+ * queued jobs of a queue without claims, and call queue_note_apart(). */
 void batch_start(void);
 void batch_stop(void);
 

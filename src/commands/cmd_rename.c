@@ -19,8 +19,15 @@
 #include "queue/list_orientation.h"
 #include "queue/queue_iter.h"
 
-/* All jobs move in one transaction, which delays all other transactions. With this maximum it takes about a second. */
-#define RENAME_MOST 100000
+/* All jobs move in one transaction. More jobs than this move over CONN_LARGE, so that other transactions need not wait
+ * until they have moved: about 10 us a job. */
+#define RENAME_APART_FROM 1000
+/* In a client transaction, which delays all other transactions for about a second. */
+#define RENAME_IN_TXN_MOST 100000
+#define RENAME_ANY (INT64_MAX - 1)
+/* Jobs of each queue that the result names. Of larger queues it names only jobs with a group, in a flow, or with an
+ * ended lease, and at most as many. Their ends concern others. Searches find the rest. */
+#define RENAME_ROWS_MOST 100000
 
 enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_CONSUME_END, STEP_TARGET_CONSUME_END, STEP_MOVE };
 
@@ -31,20 +38,39 @@ struct renaming {
     bool only_new; /* RENAMENX */
     enum rename_step step;
     bool asked;   /* the consume end was requested in this step */
+    bool apart;   /* over CONN_LARGE: until its end this server sends no claims to the queues */
     int64_t sign; /* -1: the target has the other consume end, so the order of the jobs is reversed */
     struct row_waiter row_waiter;
     struct queue_scan walk; /* scan of from */
     /* Set while the result is read. */
-    int64_t moved;
-    struct job_key first; /* first key of the moved jobs */
+    int64_t named_moved; /* moved jobs that it names */
+    int64_t named_emptied;
 };
 
 static void no_such_key(struct req *r) {
     req_error(r, "ERR no such key");
 }
 
+/* Claims would scan the locked rows of all jobs. */
+static void hold_claims(struct renaming *n) {
+    n->from->moving++;
+    n->to->moving++;
+    n->apart = true;
+}
+
+static void release_claims(struct renaming *n) {
+    if (!n->apart)
+        return;
+    n->apart = false;
+    n->from->moving--;
+    n->to->moving--;
+    queue_signal(n->from);
+    queue_signal(n->to);
+}
+
 static void rename_left(struct renaming *n) {
     position_end(&n->walk);
+    release_claims(n);
     n->from->users--;
     n->to->users--;
 }
@@ -65,10 +91,19 @@ static bool has_other_consume_end(const struct renaming *n) {
            n->from->list.consume_end != n->to->list.consume_end;
 }
 
+static int64_t rename_len(const struct renaming *n) {
+    return queue_len(n->from) + queue_len(n->to);
+}
+
 static void too_many(struct renaming *n) {
     rename_left(n);
-    req_error(n->req, "LIMIT no more than %d jobs of both lists together can be renamed at once",
-              RENAME_MOST);
+    req_error(n->req, "LIMIT no more than %d jobs of both lists together can be renamed in a transaction",
+              RENAME_IN_TXN_MOST);
+}
+
+static void move_apart(struct renaming *n) {
+    hold_claims(n);
+    batch_add_row(&n->req->task, &op_rename_large);
 }
 
 static void move(struct renaming *n) {
@@ -79,15 +114,19 @@ static void move(struct renaming *n) {
         req_error(r, "PAUSED Queue paused, try later");
         return;
     }
+    n->sign = has_other_consume_end(n) ? -1 : 1;
+    if (!key_is_in_txn(r) && rename_len(n) > RENAME_APART_FROM) {
+        move_apart(n);
+        return;
+    }
     if (key_is_in_txn(r)) {
         /* Checked here, because a refusal by the statement would not stop the other commands. */
-        if (queue_len(n->from) + queue_len(n->to) > RENAME_MOST) {
+        if (rename_len(n) > RENAME_IN_TXN_MOST) {
             too_many(n);
             return;
         }
         r->task.client_txn->ahead = true;
     }
-    n->sign = has_other_consume_end(n) ? -1 : 1;
     batch_add_row(&r->task, &op_rename_list);
 }
 
@@ -141,6 +180,14 @@ static void rename_fail(struct task *t, const struct op_error *err) {
 
     rename_left(n);
     req_db_error(n->req, err);
+}
+
+static void rename_fail_large(struct task *t, const struct op_error *err) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    queue_reset_scan(n->from);
+    queue_reset_scan(n->to);
+    rename_fail(t, err);
 }
 
 static void rename_start(struct req *r, struct queue *from) {
@@ -201,17 +248,32 @@ void cmd_renamenx(struct req *r) {
 
 /* ---- statement ---- */
 
-static void rename_encode(struct params *p, struct task *t) {
+static void encode_up_to(struct params *p, struct task *t, int64_t most) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
     commit_marker_always(t);
-    take_note_scan(n->from, &n->walk);
     params_set_int4(p, 0, n->from->id);
     params_set_int4(p, 1, n->to->id);
     params_set_int8(p, 2, n->sign);
-    params_set_int4(p, 3, RENAME_MOST);
+    params_set_int8(p, 3, most);
     params_set_bool(p, 4, n->only_new);
     params_set_time(p, 5, clock_db());
+    params_set_int4(p, 6, RENAME_ROWS_MOST);
+}
+
+static void rename_encode(struct params *p, struct task *t) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    take_note_scan(n->from, &n->walk);
+    encode_up_to(p, t, key_is_in_txn(n->req) ? RENAME_IN_TXN_MOST : RENAME_APART_FROM);
+}
+
+static void rename_encode_large(struct params *p, struct task *t) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    take_note_scan(n->from, &n->walk);
+    position_note_apart(&n->from->scan, &n->walk);
+    encode_up_to(p, t, RENAME_ANY);
 }
 
 /* ---- result ---- */
@@ -219,8 +281,14 @@ static void rename_encode(struct params *p, struct task *t) {
 /* The numbers of rename_list.sql. */
 enum outcome { RENAME_NO_SOURCE, RENAME_DONE, RENAME_TOO_MANY, RENAME_TARGET_IS_THERE };
 
+struct outcome_row {
+    enum outcome outcome;
+    struct job_key first; /* no moved job has a lower rank, or a lower id */
+    int64_t moved;
+    int64_t emptied;
+};
+
 static void read_moved(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
-    struct job_key to = { n->to->id, key.rank, key.id * n->sign };
     int64_t expires_at = row_time(rows, row, COL_RENAME_LIST_EXPIRES_AT);
     int32_t retry = row_int4(rows, row, COL_RENAME_LIST_RETRY);
 
@@ -232,31 +300,45 @@ static void read_moved(struct renaming *n, struct job_key key, const PGresult *r
                                 .in_flow = !row_null(rows, row, COL_RENAME_LIST_IN_FLOW) },
              JOB_TAKEN);
     if (events_wanted(n->to))
-        event_of_job(n->to, EVENT_ADDED, to, expires_at, retry);
-    if (!row_null(rows, row, COL_RENAME_LIST_WAKE_AT))
-        expiry_wake_at(row_time(rows, row, COL_RENAME_LIST_WAKE_AT));
-    if (n->moved++ == 0 || job_key_before(to, n->first))
-        n->first = to;
+        event_of_job(n->to, EVENT_ADDED, (struct job_key){ n->to->id, key.rank, key.id * n->sign },
+                     expires_at, retry);
+    n->named_moved++;
 }
 
 static void rename_read_job(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
-    if (key.queue_id == n->from->id)
+    if (key.queue_id == n->from->id) {
         read_moved(n, key, rows, row);
-    else
+    } else {
         list_job_deleted(key, rows, row, COL_RENAME_LIST_READY_AT);
+        n->named_emptied++;
+    }
 }
 
-/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, in_flow, wake_at, outcome. The number of a job is
- * unique, so its key can be removed from both queues. */
-static enum outcome rename_read_rows(struct renaming *n, const PGresult *rows) {
+static struct outcome_row read_outcome(const struct renaming *n, const PGresult *rows, int row) {
+    struct outcome_row o = { .outcome = (enum outcome)row_int4(rows, row, COL_RENAME_LIST_OUTCOME) };
+
+    if (o.outcome != RENAME_DONE)
+        return o;
+    o.first = (struct job_key){ n->to->id, row_int2(rows, row, COL_RENAME_LIST_RANK),
+                                row_int8(rows, row, COL_RENAME_LIST_ID) };
+    o.moved = row_int8(rows, row, COL_RENAME_LIST_MOVED);
+    o.emptied = row_int8(rows, row, COL_RENAME_LIST_EMPTIED);
+    if (!row_null(rows, row, COL_RENAME_LIST_WAKE_AT))
+        expiry_wake_at(row_time(rows, row, COL_RENAME_LIST_WAKE_AT));
+    return o;
+}
+
+/* The number of a job is unique, so its key can be removed from both queues. Without a row of an outcome the source had
+ * no jobs. */
+static struct outcome_row rename_read_rows(struct renaming *n, const PGresult *rows) {
     struct job_key *keys = xmalloc((size_t)PQntuples(rows) * sizeof *keys);
-    enum outcome outcome = RENAME_NO_SOURCE;
+    struct outcome_row o = { .outcome = RENAME_NO_SOURCE };
     size_t count = 0;
 
-    n->moved = 0;
+    n->named_moved = n->named_emptied = 0;
     for (int i = 0; i < PQntuples(rows); i++) {
         if (!row_null(rows, i, COL_RENAME_LIST_OUTCOME)) {
-            outcome = (enum outcome)row_int4(rows, i, COL_RENAME_LIST_OUTCOME);
+            o = read_outcome(n, rows, i);
             continue;
         }
         keys[count] = row_full_key(rows, i, COL_RENAME_LIST_QUEUE_ID);
@@ -265,11 +347,11 @@ static enum outcome rename_read_rows(struct renaming *n, const PGresult *rows) {
     position_remove_keys(&n->from->scan, keys, count);
     position_remove_keys(&n->to->scan, keys, count);
     free(keys);
-    return outcome;
+    return o;
 }
 
 static void rename_refuse(struct renaming *n, enum outcome outcome) {
-    if (outcome == RENAME_TOO_MANY) {
+    if (outcome == RENAME_TOO_MANY && key_is_in_txn(n->req)) {
         too_many(n);
         return;
     }
@@ -280,19 +362,49 @@ static void rename_refuse(struct renaming *n, enum outcome outcome) {
         no_such_key(n->req);
 }
 
+/* Jobs that the result does not name were queued: all others have a row in it. */
+static void count_unnamed(struct queue *q, int64_t jobs) {
+    queue_count_len(q, -jobs);
+    queue_count_total(q, -jobs);
+}
+
+static void rename_count(struct renaming *n, const struct outcome_row *o) {
+    count_unnamed(n->from, o->moved - n->named_moved);
+    count_unnamed(n->to, o->emptied - n->named_emptied);
+    position_advance(&n->from->scan, &n->walk, NULL, true);
+    queue_count_total(n->to, o->moved);
+    queue_count_in(n->to, o->moved);
+    queue_jobs_arrived(n->to, o->first, o->moved);
+    reply(n);
+}
+
 static void rename_done(struct task *t, const PGresult *rows) {
     struct renaming *n = REQ_OF_TASK(t)->data;
-    enum outcome outcome = rename_read_rows(n, rows);
+    struct outcome_row o = rename_read_rows(n, rows);
 
-    if (outcome != RENAME_DONE) {
-        rename_refuse(n, outcome);
+    if (o.outcome == RENAME_DONE) {
+        rename_count(n, &o);
+    } else if (o.outcome == RENAME_TOO_MANY && !key_is_in_txn(n->req)) {
+        /* The counters knew fewer jobs. */
+        position_end(&n->walk);
+        move_apart(n);
+    } else {
+        rename_refuse(n, o.outcome);
+    }
+}
+
+static void rename_done_large(struct task *t, const PGresult *rows) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+    struct outcome_row o = rename_read_rows(n, rows);
+
+    if (o.outcome != RENAME_DONE) {
+        queue_reset_scan(n->from);
+        rename_refuse(n, o.outcome);
         return;
     }
-    position_advance(&n->from->scan, &n->walk, NULL, true);
-    queue_count_total(n->to, n->moved);
-    queue_count_in(n->to, n->moved);
-    queue_jobs_arrived(n->to, n->first, n->moved);
-    reply(n);
+    queue_note_apart(n->from, n->req->started_us);
+    queue_note_apart(n->to, n->req->started_us);
+    rename_count(n, &o);
 }
 
 /* ---- lost result ---- */
@@ -323,3 +435,6 @@ static void rename_answer_lost(struct task *t) {
 
 OPERATION(rename_list, .alone = true, .encode = rename_encode, .on_end = rename_done, .fail = rename_fail,
           .again = rename_again, .answer_lost = rename_answer_lost);
+/* Claims that were sent before it may have skipped the locked rows. */
+OPERATION(rename_large, .alone = true, .encode = rename_encode_large, .on_end = rename_done_large,
+          .fail = rename_fail_large, .again = rename_again, .answer_lost = rename_answer_lost);

@@ -14,7 +14,7 @@
 enum conn_kind {
     CONN_WRITE, /* changes jobs */
     CONN_READ,  /* reads, and maintenance whose commits need no flush */
-    CONN_LARGE, /* adds the jobs of large requests, so that CONN_WRITE stays free for other tasks */
+    CONN_LARGE, /* adds or moves the jobs of large requests, so that CONN_WRITE stays free for other tasks */
     CONN_KINDS,
 };
 

@@ -376,7 +376,7 @@ static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t walk;
 
-    if (queue_is_shut(q) || q->limits.state != LIMIT_OPEN)
+    if (queue_is_shut(q) || q->moving > 0 || q->limits.state != LIMIT_OPEN)
         return 0;
     if (!q->scan.may_have_more)
         return returned > q->claims.last_rows ? returned - q->claims.last_rows : 0;
@@ -447,8 +447,7 @@ void queue_job_ready(struct queue *q, struct job_key key) {
     OBSERVE(ready, q, key, 1);
 }
 
-void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us) {
-    position_heard(&q->scan, first);
+void queue_note_apart(struct queue *q, int64_t sent_us) {
     q->counters.suspect |= q->counters.counted_us >= sent_us;
     q->counters.landed_apart = true;
 }

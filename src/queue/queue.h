@@ -75,7 +75,7 @@ struct queue_counters {
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
     bool suspect;       /* suspect counters: a counter audit is needed */
-    bool landed_apart;  /* since the last audit, jobs were added over CONN_LARGE */
+    bool landed_apart;  /* since the last audit, CONN_LARGE has added or moved jobs */
     uint64_t changes;   /* number of changes of the counters */
     uint64_t counted;   /* `changes` at the last counter audit; another value: an audit is due */
     int64_t changed_us; /* clock_mono() of the last change */
@@ -183,6 +183,7 @@ struct queue {
     bool shown;         /* clients see it, queue_show(); false while it has had delayed jobs only */
     unsigned pause;     /* enum queue_pause */
     int pausing;        /* PAUSE OUT statements that have not ended; claims sent after them find it paused */
+    int moving;         /* RENAMEs over CONN_LARGE from or to the queue; until their end no claims are sent */
     struct list in_paused;           /* in the list of queues that are paused in */
     struct list in_rowless;          /* in the list of queues without a row */
     struct list in_ready;            /* in the list of queues whose waiters the next transaction may serve */
@@ -255,7 +256,7 @@ int64_t queue_jobs_active(void);
 size_t queue_keys(void);
 
 /* How many jobs a claim may get: redelivery keys, and an estimate of the jobs after the scan position. 0 if
- * the queue is paused out or full. */
+ * the queue is paused out or full, or a RENAME moves its jobs. */
 int64_t queue_budget(const struct queue *q);
 /* The length that clients see: the jobs ahead count as queued. len can be negative for a moment, because changes of
  * several servers arrive in any order. */
@@ -305,10 +306,9 @@ void queue_count_gone(struct job_key key, int64_t queued_since);
 /* Counts a job that was committed as ready at key. It becomes a redelivery key only if it is not after the
  * scan position. If no job was ready after the scan position, that moves to just before key. */
 void queue_job_ready(struct queue *q, struct job_key key);
-/* Called before jobs are counted that were committed over CONN_LARGE. Its transactions have no order with
- * claims and counter audits. first: the smallest of their keys. They were sent at sent_us or later
- * (clock_mono()). */
-void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us);
+/* Called before jobs are counted that were changed over CONN_LARGE. Its transactions have no order with counter audits.
+ * They were sent at sent_us or later (clock_mono()). They have no order with claims either: position_heard(). */
+void queue_note_apart(struct queue *q, int64_t sent_us);
 /* Counts `count` jobs that were committed as ready. first: the smallest of their keys. The next scan finds
  * them. */
 void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count);

@@ -113,6 +113,8 @@ void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t 
 /* ---- the position ---- */
 
 void position_add(struct scan_position *s, struct job_key key) {
+    if (s->apart > 0)
+        position_heard(s, key);
     if (!job_key_before(s->position, key)) {
         position_add_key(s, key);
         return;
@@ -161,14 +163,23 @@ void position_begin(struct scan_position *s, struct queue_scan *scan) {
     scan->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
     scan->start = s->position;
     scan->resets = s->resets;
+    scan->apart_of = NULL;
     list_push_back(&s->sent, &scan->node);
+}
+
+void position_note_apart(struct scan_position *s, struct queue_scan *scan) {
+    scan->apart_of = s;
+    s->apart++;
 }
 
 void position_end(struct queue_scan *scan) {
     list_remove(&scan->node);
+    if (scan->apart_of != NULL)
+        scan->apart_of->apart--;
+    scan->apart_of = NULL;
 }
 
-/* The snapshot of a sent scan may be older than the commit of a peer. */
+/* The snapshot of a sent scan may be older than the commit. */
 void position_heard(struct scan_position *s, struct job_key key) {
     LIST_EACH(node, &s->sent) {
         struct queue_scan *scan = LIST_ENTRY(node, struct queue_scan, node);
@@ -179,8 +190,8 @@ void position_heard(struct scan_position *s, struct job_key key) {
 }
 
 /* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all
- * keys up to its snapshot_end. Transactions run one after another, so during a scan no job of this server became
- * ready before the scan's key. Jobs that peers announced during the scan may be missing from it, before and after
+ * keys up to its snapshot_end. Transactions of CONN_WRITE run one after another, so during such a scan no job of this
+ * server became ready before the scan's key. Jobs that position_heard() noted during the scan may be missing from it, before and after
  * snapshot_end. If the position was set back during the scan, the queue must be scanned again. */
 void position_advance(struct scan_position *s, const struct queue_scan *scan, const struct job_key *last,
                       bool to_the_end) {

@@ -25,16 +25,18 @@ struct scan_position {
     size_t key_count;
     size_t key_cap;
     struct list sent; /* struct queue_scan of scans that have not ended */
+    size_t apart;     /* the number of those after position_note_apart() */
 };
 
 /* A scan that was sent and has not ended, and the state when it was sent. The scan may have missed jobs that
- * peers notified since then. */
+ * peers notified since then, and a scan over CONN_LARGE also jobs of this server. */
 struct queue_scan {
     struct list node;
-    struct job_key heard; /* smallest key that peers notified since then */
-    struct job_key start; /* position when it was sent */
-    uint64_t resets;      /* `resets` when it was sent */
-    int64_t snapshot_end; /* last job number made when it was sent; the scan sees no greater one */
+    struct job_key heard;           /* smallest key of these jobs */
+    struct job_key start;           /* position when it was sent */
+    uint64_t resets;                /* `resets` when it was sent */
+    int64_t snapshot_end;           /* last job number made when it was sent; the scan sees no greater one */
+    struct scan_position *apart_of; /* the position of its queue after position_note_apart(), else NULL */
 };
 
 /* With this many redelivery keys, the keys are dropped, and a scan from the first of them finds the jobs. */
@@ -77,6 +79,8 @@ void position_forget_key(struct scan_position *s, struct job_key key);
 void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count);
 /* A scan from the position is sent. Until position_end(), position_heard() is noted in it. */
 void position_begin(struct scan_position *s, struct queue_scan *scan);
+/* The scan is sent over CONN_LARGE: it has no order with the adds of this server. Call it after position_begin(). */
+void position_note_apart(struct scan_position *s, struct queue_scan *scan);
 /* The scan took all ready jobs up to *last. last NULL: it took none. to_the_end: there were no more. */
 void position_advance(struct scan_position *s, const struct queue_scan *scan, const struct job_key *last,
                       bool to_the_end);

@@ -113,16 +113,47 @@ static void test_renamed_by_all(void **state) {
     assert_int_equal(jobs_in_database("part0") + jobs_in_database("part1") + jobs_in_database("part2"), 5);
 }
 
-static void test_too_many(void **state) {
+/* So many jobs move over a connection of their own. Until its end, clients push to the old list,
+ * and use another list. */
+static void test_a_long_list_is_renamed(void **state) {
+    struct wire w;
+    long long left;
+    int pushes = 0;
+
     (void)state;
     fill(A, "many", 100001);
-    expect(at[A], "-LIMIT no more than 100000 jobs of both lists together can be renamed at once",
-           "RENAME many fewer");
-    expect(at[A], ":100001", "LLEN many");
-    expect(at[A], "\"0\"", "LPOP many");
-    expect(at[A], "+OK", "RENAME many fewer");
-    expect(at[A], "[\"1\" \"2\"]", "LPOP fewer 2");
+    fill(A, "fewer", 3000);
+    EVENTUALLY(all_have("many", 100001));
+    raw_open_on(&w, group_size[A]);
+    wire_words(&w, "RENAME", "many", "fewer", NULL);
+    while (wire_pending(&w) == 0) {
+        expect_start(at[A], ":", "RPUSH many later%d", pushes++);
+        expect(at[B], ":1", "RPUSH beside %d", pushes);
+        expect(at[B], text_of("\"%d\"", pushes), "LPOP beside");
+    }
+    raw_expect(&w, "+OK");
+    left = number(at[A], "LLEN many");
+    EVENTUALLY(all_have("fewer", 100001 + pushes - left));
+    expect(at[C], "[\"0\" \"1\"]", "LPOP fewer 2");
+    expect(at[A], "[\"2\" \"3\"]", "LPOP fewer 2");
+    for (; left > 0; left--)
+        expect(at[A], text_of("\"later%lld\"", pushes - left), "LPOP many");
     expect(at[A], ":1", "DEL fewer");
+    wire_close(&w);
+}
+
+static void test_too_many_in_a_transaction(void **state) {
+    (void)state;
+    fill(A, "many", 100001);
+    expect(at[A], "+OK", "MULTI");
+    expect(at[A], "+QUEUED", "RENAME many fewer");
+    expect(at[A],
+           "-EXECABORT Transaction discarded because of: LIMIT no more than 100000 jobs of both lists "
+           "together can "
+           "be renamed in a transaction",
+           "EXEC");
+    expect(at[A], ":100001", "LLEN many");
+    expect(at[A], ":1", "DEL many");
 }
 
 /* ---- EXPIRE ---- */
@@ -175,14 +206,9 @@ static void test_after_lost_connections(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_deleted_elsewhere),
-        TEST(test_many_pages),
-        TEST(test_jobs),
-        TEST(test_renamed_elsewhere),
-        TEST(test_renamed_by_all),
-        TEST(test_too_many),
-        TEST(test_an_end_for_all),
-        TEST(test_after_lost_connections),
+        TEST(test_deleted_elsewhere),         TEST(test_many_pages),     TEST(test_jobs),
+        TEST(test_renamed_elsewhere),         TEST(test_renamed_by_all), TEST(test_a_long_list_is_renamed),
+        TEST(test_too_many_in_a_transaction), TEST(test_an_end_for_all), TEST(test_after_lost_connections),
     };
 
     return RUN_SUITE("list_keys", tests);

@@ -71,8 +71,9 @@ static const struct stmt_case metadata_cases[] = {
       .params = { "{1}", "{0}", "{1}", "{-3}", NOW }, .rows = ANY, .left = "1/-3/1 wake=13:00:00 " METADATA },
     { SQL_SET_ELEMENT, "with metadata", .jobs = "1/0/1 " METADATA,
       .params = { "1", FIRST, NOW, "0", "NULL", "{y}" }, .rows = "0 1 t", .left = "1/0/1 body=y " METADATA },
-    { SQL_RENAME_LIST, "with metadata", .jobs = "1/0/1 " METADATA, .params = { "1", "2", "1", "9", "f", NOW },
-      .rows = ANY, .left = "2/0/1 ready=12:00:00 " METADATA },
+    { SQL_RENAME_LIST, "with metadata", .jobs = "1/0/1 " METADATA,
+      .params = { "1", "2", "1", "9", "f", NOW, "9" }, .rows = ANY,
+      .left = "2/0/1 ready=12:00:00 " METADATA },
     { SQL_DEAD_LETTER_JOBS, "with metadata, as a dead job and in another queue",
       .jobs =
           "1/0/1 deliveries=1 attempts=1 " METADATA "; 1/0/2 deliveries=1 attempts=1 deadqueue=q " METADATA,

@@ -96,7 +96,7 @@ static const struct planned planned[] = {
     { SQL_EMPTY_QUEUE, HOT, "1, 0, 5, 0, 50, 20, now()" },
     { SQL_DATE_LIST, HOT, "1, 0, 5, 0, 50, 20, now(), now(), now(), now()" },
     { SQL_LIST_LIFE, 0, "1, now(), now()" },
-    { SQL_RENAME_LIST, HOT, "1, 2, 1, 20, false, now()" },
+    { SQL_RENAME_LIST, HOT, "1, 2, 1, 20, false, now(), 20" },
     { SQL_END_IN_TXN, 0, "'{1}', now(), now(), '-infinity', 'infinity', true, now(), now(), now()" },
     { SQL_PUT_BACK_JOBS, HOT,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "

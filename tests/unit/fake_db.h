@@ -302,6 +302,12 @@ static inline struct db_conn *fake_write_conn(void) {
     return fake_db.conns[0];
 }
 
+/* Opened for the first task of the connection. */
+static inline struct db_conn *fake_large_conn(void) {
+    assert_int_equal(fake_db.conn_count, 3);
+    return fake_db.conns[2];
+}
+
 /* The write connection is lost. The tasks are sent again over the next one. */
 static inline void fake_lose_and_repeat(void) {
     fake_lose(fake_write_conn());

@@ -26,7 +26,7 @@ enum { FROM, TO, SIGN };
 #define PAGE 1000
 
 static struct op *const ops[] = { &op_empty_list,   &op_end_in_flows, &op_date_list, &op_rename_list,
-                                  &op_find_commits, &op_list_life,    NULL };
+                                  &op_rename_large, &op_find_commits, &op_list_life, NULL };
 static struct buf replies;
 
 static const struct command del = { .handler = cmd_del },
@@ -236,28 +236,48 @@ static void test_for_ever(void **state) {
 
 /* ---- RENAME ---- */
 
-static void commit_renamed(int32_t from, int32_t to) {
-    PGresult *res = fake_rows(10);
+/* So few jobs move over the write connection. */
+static struct queue *few_jobs(void) {
+    struct queue *q = queue_named("q1");
 
-    for (int i = 0; i < 4; i++) {
-        int32_t queue_id = i < 2 ? from : to;
+    queue_count_total(q, -2500);
+    queue_count_len(q, -2500);
+    return q;
+}
 
-        for (int col = 6; col < 10; col++)
+/* The row of the outcome. */
+static void set_outcome(PGresult *res, int row, int outcome, int64_t first, int64_t moved, int64_t emptied) {
+    for (int col = 0; col < COLUMNS_RENAME_LIST; col++)
+        assert_int_equal(PQsetvalue(res, row, col, NULL, -1), 1);
+    fake_set_int(res, row, COL_RENAME_LIST_OUTCOME, 4, outcome);
+    if (outcome != 1)
+        return;
+    fake_set_int(res, row, COL_RENAME_LIST_RANK, 2, 0);
+    fake_set_int(res, row, COL_RENAME_LIST_ID, 8, first);
+    fake_set_int(res, row, COL_RENAME_LIST_MOVED, 8, moved);
+    fake_set_int(res, row, COL_RENAME_LIST_EMPTIED, 8, emptied);
+}
+
+/* Two jobs of one queue and a job of the other have left them. */
+static void commit_renamed(int32_t from, int32_t to, int64_t first) {
+    PGresult *res = fake_rows(COLUMNS_RENAME_LIST);
+
+    for (int i = 0; i < 3; i++) {
+        for (int col = COL_RENAME_LIST_GROUP_KEY; col < COLUMNS_RENAME_LIST; col++)
             assert_int_equal(PQsetvalue(res, i, col, NULL, -1), 1);
-        fake_set_int(res, i, 0, 4, queue_id);
-        fake_set_int(res, i, 1, 2, 0);
-        fake_set_int(res, i, 2, 8, 5 - i);
-        fake_set_int(res, i, 3, 8, 0);
+        fake_set_int(res, i, COL_RENAME_LIST_QUEUE_ID, 4, i < 2 ? from : to);
+        fake_set_int(res, i, COL_RENAME_LIST_RANK, 2, 0);
+        fake_set_int(res, i, COL_RENAME_LIST_ID, 8, 5 - i);
+        fake_set_int(res, i, COL_RENAME_LIST_READY_AT, 8, 0);
     }
-    assert_int_equal(PQsetvalue(res, 3, 0, NULL, -1), 1);
-    fake_set_int(res, 3, 9, 4, 1);
+    set_outcome(res, 3, 1, first, 2, 1);
     fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL, NULL });
     batch_flush();
 }
 
 /* The moved job is older than the jobs that have passed in the other queue. */
 static void test_claims_search_for_moved_jobs(void **state) {
-    struct queue *from = queue_named("q1"), *to = queue_named("q2");
+    struct queue *from = few_jobs(), *to = queue_named("q2");
 
     (void)state;
     queue_count_len(to, 1);
@@ -266,9 +286,9 @@ static void test_claims_search_for_moved_jobs(void **state) {
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
     assert_int_equal(sent(1)->stmt, SQL_MARK_COMMIT);
-    commit_renamed(from->id, to->id);
+    commit_renamed(from->id, to->id, 4);
     assert_replied("+OK");
-    assert_int_equal(queue_len(from), 2998);
+    assert_int_equal(queue_len(from), 498);
     assert_false(from->scan.may_have_more);
     assert_int_equal(queue_len(to), 2);
     assert_int_equal(to->counters.total, 2);
@@ -277,7 +297,7 @@ static void test_claims_search_for_moved_jobs(void **state) {
 }
 
 static void test_other_fronts_turn_it_round(void **state) {
-    struct queue *from = queue_named("q1"), *to = queue_named("q2");
+    struct queue *from = few_jobs(), *to = queue_named("q2");
 
     (void)state;
     from->list.consume_end = END_LEFT;
@@ -285,9 +305,77 @@ static void test_other_fronts_turn_it_round(void **state) {
     to->scan.position = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(fake_scalar(sent(0), SIGN), -1);
-    commit_renamed(from->id, to->id);
+    commit_renamed(from->id, to->id, -5);
     assert_replied("+OK");
     assert_int_equal(to->scan.position.id, -6);
+}
+
+static void commit_apart(int outcome, int64_t moved, int64_t emptied) {
+    PGresult *res = fake_rows(COLUMNS_RENAME_LIST);
+
+    set_outcome(res, 0, outcome, 7, moved, emptied);
+    fake_commit(fake_large_conn(), (PGresult *[]){ res, NULL });
+    batch_flush();
+}
+
+/* The write connection stays free. No claim goes to the queues, and a push in the meantime is found. */
+static void test_many_are_renamed_apart(void **state) {
+    struct queue *from = queue_named("q1"), *to = queue_named("q2");
+
+    (void)state;
+    queue_count_len(to, 5);
+    queue_count_total(to, 5);
+    to->scan.position = (struct job_key){ to->id, 0, 900 };
+    command(&rename_cmd, "q1", "q2");
+    assert_int_equal(fake_count(fake_write_conn()), 0);
+    assert_int_equal(fake_sent(fake_large_conn(), 0)->stmt, SQL_RENAME_LIST);
+    assert_int_equal(queue_budget(from), 0);
+    assert_int_equal(queue_budget(to), 0);
+    queue_count_total(from, 1);
+    queue_job_ready(from, (struct job_key){ from->id, 0, 100 });
+    commit_apart(1, 3000, 5);
+    assert_replied("+OK");
+    assert_int_equal(queue_len(from), 1);
+    assert_int_equal(from->counters.total, 1);
+    assert_true(from->scan.may_have_more);
+    assert_true(from->scan.position.id < 100);
+    assert_true(queue_budget(from) > 0);
+    assert_int_equal(queue_len(to), 3000);
+    assert_int_equal(to->counters.total, 3000);
+    assert_int_equal(to->scan.position.id, 6);
+}
+
+/* The counters knew of fewer jobs than the statement has found. */
+static void test_more_than_counted_are_renamed_apart(void **state) {
+    PGresult *res = fake_rows(COLUMNS_RENAME_LIST);
+    struct queue *from = few_jobs();
+
+    (void)state;
+    command(&rename_cmd, "q1", "q2");
+    set_outcome(res, 0, 2, 0, 0, 0);
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
+    batch_flush();
+    assert_replied("");
+    commit_apart(1, 1001, 0);
+    assert_replied("+OK");
+    assert_int_equal(from->moving, 0);
+}
+
+/* Claims that were sent before have skipped the locked jobs. */
+static void test_a_failed_rename_apart(void **state) {
+    struct queue *from = queue_named("q1");
+
+    (void)state;
+    from->scan.position = (struct job_key){ from->id, 0, 900 };
+    from->scan.may_have_more = false;
+    command(&rename_cmd, "q1", "q2");
+    fake_fail(fake_large_conn(), 0, "42P01");
+    batch_flush();
+    assert_replied("-DBERR");
+    assert_int_equal(queue_len(from), 3000);
+    assert_true(from->scan.may_have_more);
+    assert_int_equal(from->scan.position.rank, INT16_MIN);
+    assert_true(queue_budget(from) > 0);
 }
 
 /* Was the lost transaction committed? */
@@ -303,6 +391,7 @@ static void tell(bool committed) {
 
 static void test_renamed_once(void **state) {
     (void)state;
+    (void)few_jobs();
     command(&rename_cmd, "q1", "q2");
     fake_lose_and_repeat();
     tell(true);
@@ -334,6 +423,9 @@ int main(void) {
         TEST(test_for_ever),
         TEST(test_claims_search_for_moved_jobs),
         TEST(test_other_fronts_turn_it_round),
+        TEST(test_many_are_renamed_apart),
+        TEST(test_more_than_counted_are_renamed_apart),
+        TEST(test_a_failed_rename_apart),
         TEST(test_renamed_once),
     };
 

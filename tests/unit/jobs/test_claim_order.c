@@ -105,7 +105,8 @@ static void test_returned_and_heard_during_a_short_walk(void **state) {
 /* The walk goes over the write connection, and the job comes over the other. */
 static void land_apart(struct queue *q, struct job_key key) {
     q->counters.len--;
-    queue_note_apart(q, key, clock_mono());
+    position_heard(&q->scan, key);
+    queue_note_apart(q, clock_mono());
     queue_job_ready(q, key);
 }
 

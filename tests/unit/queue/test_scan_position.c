@@ -204,7 +204,7 @@ static void add_own(void) {
         return;
     own_last_id = last_id;
     if (sent_claim.executed)
-        queue_note_apart(q, j->key, 0);
+        position_heard(&q->scan, j->key);
     if (random_below(8) != 0) {
         queue_job_ready(q, j->key);
         return;
