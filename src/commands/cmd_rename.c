@@ -362,19 +362,11 @@ static void rename_refuse(struct renaming *n, enum outcome outcome) {
         no_such_key(n->req);
 }
 
-/* Jobs that the result does not name were queued: all others have a row in it. */
-static void count_unnamed(struct queue *q, int64_t jobs) {
-    queue_count_len(q, -jobs);
-    queue_count_total(q, -jobs);
-}
-
 static void rename_count(struct renaming *n, const struct outcome_row *o) {
-    count_unnamed(n->from, o->moved - n->named_moved);
-    count_unnamed(n->to, o->emptied - n->named_emptied);
+    jobs_left(n->from, o->moved - n->named_moved);
+    jobs_left(n->to, o->emptied - n->named_emptied);
     position_advance(&n->from->scan, &n->walk, NULL, true);
-    queue_count_total(n->to, o->moved);
-    queue_count_in(n->to, o->moved);
-    queue_jobs_arrived(n->to, o->first, o->moved);
+    jobs_arrived(n->to, o->first, o->moved);
     reply(n);
 }
 

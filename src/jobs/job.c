@@ -159,6 +159,17 @@ void job_left(const struct job_row *job, enum job_exit why) {
         flow_job_ended(job->key.id);
 }
 
+void jobs_left(struct queue *q, int64_t count) {
+    queue_count_len(q, -count);
+    queue_count_total(q, -count);
+}
+
+void jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
+    queue_count_total(q, count);
+    queue_count_in(q, count);
+    queue_jobs_arrived(q, first, count);
+}
+
 void job_never_ran(const struct job_row *job, enum job_exit why) {
     job_tell_ended(queue_find_id(job->key.queue_id), job, why);
 }

@@ -71,6 +71,11 @@ void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued);
 void job_requeued(struct job_key key, int64_t row_until, bool was_queued, int64_t wake_at);
 /* The job left its queue. */
 void job_left(const struct job_row *job, enum job_exit why);
+/* Queued jobs left their queue together, as by JOB_TAKEN. They had no group, no workflow and no lease. There are no
+ * events of the single jobs. */
+void jobs_left(struct queue *q, int64_t count);
+/* The same for JOB_ARRIVED. first: no job among them has a lower rank, or a lower ID. */
+void jobs_arrived(struct queue *q, struct job_key first, int64_t count);
 /* A job that waited for other jobs has ended. It was never in its queue. */
 void job_never_ran(const struct job_row *job, enum job_exit why);
 /* The dead letters of a queue became more or fewer, apart from jobs that died: job_left() counts those. */
