@@ -44,13 +44,28 @@ static bool is_stopped(pid_t pid) {
     return state != NULL && strncmp(state, ") T", 3) == 0;
 }
 
+/* A process that is stopped elsewhere may hold a lock for which the commits of the primary wait. */
+static bool stops_without_locks(struct postgres *primary, pid_t sender) {
+    char sql[128];
+
+    if (kill(sender, SIGSTOP) != 0 || !WAIT_UNTIL(is_stopped(sender), STREAM_MS))
+        die("the process that sends WAL does not stop");
+    snprintf(sql, sizeof sql,
+             "select count(*) from pg_stat_activity where pid = %d and wait_event = 'WalSenderMain'",
+             (int)sender);
+    if (postgres_number(admin(primary), sql) == 1)
+        return true;
+    kill(sender, SIGCONT);
+    return false;
+}
+
 pid_t walsender_stop(struct postgres *primary) {
     pid_t sender = walsender(primary);
 
-    if (sender <= 0 || kill(sender, SIGSTOP) != 0)
+    if (sender <= 0)
         die("no process sends WAL to the standby");
-    if (!WAIT_UNTIL(is_stopped(sender), STREAM_MS))
-        die("the process that sends WAL does not stop");
+    if (!WAIT_UNTIL(stops_without_locks(primary, sender), STREAM_MS))
+        die("the process that sends WAL is never idle");
     return sender;
 }
 
