@@ -131,15 +131,18 @@ static void keys_pass_over_others(void **state) {
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "2", NOW);
     assert_string_equal(CALL(b, SQL_DATE_LIST, ALL_OF_1, "@12:30:00", "NULL", "infinity"),
                         "0 3 0 5; 0 4 0 5; 0 5 0 5");
-    assert_string_equal(CALL(b, SQL_RENAME_LIST, "2", "1", "1", "9", "f", NOW), "- - - - - - - - - 0");
+    assert_string_equal(CALL(b, SQL_RENAME_LIST, "2", "1", "1", "9", "f", NOW, "9"),
+                        "- - - - - - - - - 0 0 0");
     assert_string_equal(sql(b, "insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, body) "
                                "select 9, ready_at, expires_at, 2, 1, 'y' from pgdisque.job where id = 4"),
                         "");
-    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "2", "f", NOW), "- - - - - - - - - 2");
+    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "2", "f", NOW, "9"),
+                        "- - - - - - - - - 2 0 0");
     assert_string_equal(CALL(b, SQL_EMPTY_LIST, ALL_OF_1),
                         "0 3 0 5 11:00:00 12:30:00 60 - -; 0 4 0 5 11:00:00 12:30:00 60 - -; "
                         "0 5 0 5 11:00:00 12:30:00 60 - -");
-    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW), "- - - - - - - - - 0");
+    assert_string_equal(CALL(b, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW, "9"),
+                        "- - - - - - - - - 0 0 0");
     assert_string_equal(sql(a, "rollback"), "");
     assert_string_equal(jobs_now(a), "1/0/1; 1/0/2; 2/0/9 expires=12:30:00 retry=1 body=y");
 }
@@ -147,7 +150,7 @@ static void keys_pass_over_others(void **state) {
 static void a_claim_does_not_follow_a_renamed_job(void **state) {
     (void)state;
     begin_walk();
-    CALL(a, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW);
+    CALL(a, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW, "9");
     walk_brings_the_next("");
     assert_string_equal(jobs_now(a), "2/0/1 ready=12:00:00; 2/0/2 ready=12:00:00; 2/0/3 ready=12:00:00; "
                                      "2/0/4 ready=12:00:00; 2/0/5 ready=12:00:00");
