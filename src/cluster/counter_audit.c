@@ -9,6 +9,7 @@
 #include "batch/operations.h"
 #include "cluster/peer.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 
 #define QUIET_US US_PER_S
 #define AUDIT_US (10 * US_PER_S)

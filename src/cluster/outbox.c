@@ -9,6 +9,7 @@
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_ready.h"
 
 /* With more items about jobs than this, they are dropped, and peers read the database again (OUTBOX_SUSPECT). */
 #define JOBS_MAX 10000

@@ -17,6 +17,7 @@
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_ready.h"
 #include "queue/settings.h"
 
 #define COUNT_MAX (INT64_C(1) << 50)

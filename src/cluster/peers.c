@@ -25,6 +25,7 @@
 #include "pg/notify_bus.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 #include "queue/waiters.h"
 
 #define FORMAT 1

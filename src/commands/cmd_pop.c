@@ -17,6 +17,7 @@
 #include "queue/list_orientation.h"
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
+#include "queue/queue_ready.h"
 #include "queue/queue_rights.h"
 #include "queue/queue_store.h"
 #include "queue/waiters.h"

@@ -15,6 +15,7 @@
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_ready.h"
 #include "queue/queue_rights.h"
 #include "queue/queue_store.h"
 #include "queue/settings.h"

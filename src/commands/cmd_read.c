@@ -13,6 +13,7 @@
 #include "jobs/retained.h"
 #include "net/args.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 #include "queue/queue_rights.h"
 
 /* ---- SHOW ---- */

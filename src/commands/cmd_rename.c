@@ -18,6 +18,7 @@
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_iter.h"
+#include "queue/queue_ready.h"
 
 /* All jobs move in one transaction. More jobs than this move over CONN_LARGE, so that other transactions need not wait
  * until they have moved: about 10 us a job. */

@@ -11,6 +11,7 @@
 #include "queue/delivery.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 #include "queue/queue_rights.h"
 
 /* The result for a key. */

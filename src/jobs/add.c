@@ -20,6 +20,7 @@
 #include "jobs/undelivered.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
+#include "queue/queue_ready.h"
 #include "queue/settings.h"
 #include "queue/waiters.h"
 

@@ -18,6 +18,7 @@
 #include "net/sockets.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 #include "queue/settings.h"
 
 static struct {

@@ -10,6 +10,7 @@
 #include "config/memory_budget.h"
 #include "jobs/undelivered.h"
 #include "queue/lease.h"
+#include "queue/queue_ready.h"
 
 /* The fewest requests in one transaction that make it worthwhile. */
 #define REQUESTS_LEAST 8

@@ -12,6 +12,7 @@
 #include "queue/lease.h"
 #include "queue/observer.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_ready.h"
 
 static const struct entry_effects {
     bool is_new;        /* it was not among the jobs of the queue */

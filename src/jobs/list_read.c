@@ -11,6 +11,7 @@
 #include "jobs/claim_ahead.h"
 #include "net/command_spec.h"
 #include "queue/list_orientation.h"
+#include "queue/queue_ready.h"
 
 enum list_end list_read_consume_end(const struct queue *q) {
     return q->list.consume_end == END_NONE ? END_RIGHT : q->list.consume_end;

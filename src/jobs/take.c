@@ -18,6 +18,7 @@
 #include "queue/lease.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_ready.h"
 
 enum { TAKE_KEYS, TAKE_LEASE, TAKE_POP_FIRST, TAKE_POP_LAST, TAKE_MOVE_FIRST, TAKE_MOVE_LAST };
 

@@ -15,6 +15,7 @@
 #include "queue/delivery.h"
 #include "queue/list_orientation.h"
 #include "queue/pattern_index.h"
+#include "queue/queue_ready.h"
 #include "queue/queue_rights.h"
 
 struct take_in_txn {

@@ -1,6 +1,8 @@
 /* Order of queues in a request: in turn, STRICT, or by WEIGHTS. */
 #include "jobs/turns.h"
 
+#include "queue/queue_ready.h"
+
 /* The distance that a queue of weight 1 advances with each job. Every weight divides it without a large error. */
 #define STRIDE (UINT64_C(1) << 20)
 

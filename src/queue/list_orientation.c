@@ -1,5 +1,6 @@
 /* The consume end of a list: reads it from the database, and sets it. */
 #include "queue/list_orientation.h"
+#include "queue/queue_ready.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Patterns of queue names: which queues match, which of these may have jobs, which is next. */
 #include "queue/pattern_index.h"
+#include "queue/queue_ready.h"
 
 #include <stdlib.h>
 #include <string.h>

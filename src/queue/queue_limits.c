@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "queue/observer.h"
+#include "queue/queue_ready.h"
 #include "queue/settings.h"
 
 /* The first wait for another session's claim. A claim of a peer is committed within milliseconds, but a

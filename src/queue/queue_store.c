@@ -7,6 +7,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "queue/list_orientation.h"
+#include "queue/queue_ready.h"
 
 /* A task that inserts or deletes the row of a queue. */
 struct queue_task {

@@ -1,5 +1,6 @@
 /* Waiting requests: they block, are served in order of arrival, time out and end. */
 #include "queue/waiters.h"
+#include "queue/queue_ready.h"
 
 #include <stdio.h>
 #include <stdlib.h>

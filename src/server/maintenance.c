@@ -37,6 +37,7 @@
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_ready.h"
 #include "queue/queue_store.h"
 #include "server/ready.h"
 

@@ -11,6 +11,7 @@
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/lease.h"
+#include "queue/queue_ready.h"
 
 /* The job table for tests of claims: a few rows in memory. The statements of claims have the same effect on them as
  * those in sql/. A job's body is the number of its row. */

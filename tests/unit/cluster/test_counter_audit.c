@@ -12,6 +12,7 @@
 #include "cluster/counter_audit.h"
 #include "fake_db.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 
 /* As queue_save_counters() takes the queue. */
 static struct queue *next_dirty(void) {

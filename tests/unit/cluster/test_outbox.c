@@ -11,6 +11,7 @@
 #include "pg/notify_bus.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 
 static char told[NOTIFY_TEXT_MAX];
 static struct list waiter; /* only its presence counts */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "other_server.h"
+#include "queue/queue_ready.h"
 #include "queue/settings.h"
 #include "random.h"
 

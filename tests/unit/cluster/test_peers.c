@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "other_server.h"
+#include "queue/queue_ready.h"
 
 /* ---- before it has loaded ---- */
 

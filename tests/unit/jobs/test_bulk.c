@@ -17,6 +17,7 @@
 #include "jobs/bulk.h"
 #include "jobs/expire.h"
 #include "jobs/list_life.h"
+#include "queue/queue_ready.h"
 
 /* Columns of empty_list.sql and date_list.sql; of date_list.sql, of rename_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, END_RANK, END_ID };

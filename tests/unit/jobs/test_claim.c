@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fake_jobs.h"
+#include "queue/queue_ready.h"
 
 static void insert_jobs(const char *queue, int count) {
     for (int i = 0; i < count; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fake_jobs.h"
+#include "queue/queue_ready.h"
 
 /* More queues than statements in a transaction, with one job each. */
 static void ask_for_200_queues(int number) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fake_jobs.h"
+#include "queue/queue_ready.h"
 
 static void insert_landed(const char *queue, int16_t rank) {
     insert_job(queue, rank);

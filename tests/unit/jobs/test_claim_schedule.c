@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "base/stats.h"
 #include "fake_jobs.h"
+#include "queue/queue_ready.h"
 #include "random.h"
 
 #define QUEUES 3

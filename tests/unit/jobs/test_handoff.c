@@ -17,6 +17,7 @@
 #include "jobs/add.h"
 #include "jobs/take.h"
 #include "queue/lease.h"
+#include "queue/queue_ready.h"
 
 /* Columns of add_jobs.sql, and of add_jobs_alike.sql. */
 enum { ADD_ID, ADD_READY_AT, ADD_OWNER = 9 };

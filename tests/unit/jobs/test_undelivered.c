@@ -13,6 +13,7 @@
 #include "jobs/groups.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
+#include "queue/queue_ready.h"
 #include "queue/settings.h"
 
 /* Columns of pop_first.sql, and of put_back_jobs.sql. */

@@ -11,6 +11,7 @@
 #include "base/match.h"
 #include "net/long_work.h"
 #include "queue/pattern_index.h"
+#include "queue/queue_ready.h"
 #include "random.h"
 
 /* ---- a clock that stands, in place of clock.c ---- */

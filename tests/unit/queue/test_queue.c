@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 #include "random.h"
 
 /* As queue_save_counters() takes the queue. */

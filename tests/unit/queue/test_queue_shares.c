@@ -11,6 +11,7 @@
 #include "pg/params.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 
 /* As queue_save_counters() takes the queue. */
 static struct queue *next_dirty(void) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 #include "random.h"
 
 #define JOBS 120

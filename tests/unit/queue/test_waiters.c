@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "getters.h"
 #include "queue/lease.h"
+#include "queue/queue_ready.h"
 #include "random.h"
 
 static int stop(void **state) {

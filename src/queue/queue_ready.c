@@ -1,0 +1,136 @@
+/* The ready jobs of queues: the budgets of claims, and the queues whose waiters the next transaction may serve. */
+#include "queue/queue_ready.h"
+
+#include "queue/observer.h"
+#include "queue/pattern_index.h"
+#include "queue/queue.h"
+#include "queue/queue_limits.h"
+
+/* The rows that a claim requests at least while the counters are suspect. */
+#define DOUBTFUL_BUDGET 16
+
+static struct list signalled = { &signalled, &signalled };
+
+static int64_t jobs_budget(const struct queue *q) {
+    int64_t returned = (int64_t)q->scan.key_count;
+    int64_t walk;
+
+    if (queue_is_shut(q) || q->moving > 0 || q->limits.state != LIMIT_OPEN)
+        return 0;
+    if (!q->scan.may_have_more)
+        return returned > q->claims.last_rows ? returned - q->claims.last_rows : 0;
+    walk = q->counters.len - returned - q->claims.rows;
+    if (q->counters.suspect && walk < DOUBTFUL_BUDGET - q->claims.rows)
+        walk = DOUBTFUL_BUDGET - q->claims.rows;
+    /* len may be too small for a moment, so a claim always requests at least one row. */
+    if (walk < 1)
+        walk = q->claims.rows == 0 ? 1 : 0;
+    return returned + walk;
+}
+
+int64_t queue_budget(const struct queue *q) {
+    int64_t budget = jobs_budget(q);
+    int64_t room;
+
+    if (__builtin_expect(q->limits.server_most == 0, 1))
+        return budget;
+    room = limits_server_room(q);
+    return budget < room ? budget : room;
+}
+
+bool queue_is_awaited(struct queue *q) {
+    return !list_empty(&q->waiting.list) || patterns_wait_for(q);
+}
+
+void queue_signal(struct queue *q) {
+    globs_note(q);
+    if (list_empty(&q->in_ready) && queue_is_awaited(q))
+        list_push_back(&signalled, &q->in_ready);
+}
+
+struct queue *queue_next_signalled(void) {
+    struct list *node = list_pop_front(&signalled);
+
+    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_ready);
+}
+
+/* A job that became ready again may have freed a concurrency slot. */
+static void place_key(struct queue *q, struct job_key key) {
+    position_add_key(&q->scan, key);
+    limits_heard_room(q);
+    queue_signal(q);
+}
+
+static void place_ready(struct queue *q, struct job_key key) {
+    if (!job_key_before(q->scan.position, key))
+        limits_heard_room(q);
+    position_add(&q->scan, key);
+    queue_signal(q);
+}
+
+void queue_job_returned(struct queue *q, struct job_key key) {
+    queue_count_len(q, 1);
+    place_key(q, key);
+    OBSERVE(returned, key);
+}
+
+void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
+    position_remove_keys(&q->scan, &from, 1);
+    place_key(q, to);
+    OBSERVE(returned, to);
+}
+
+void queue_job_ready(struct queue *q, struct job_key key) {
+    queue_count_len(q, 1);
+    place_ready(q, key);
+    OBSERVE(ready, q, key, 1);
+}
+
+void queue_heard_ready(struct queue *q, struct job_key key) {
+    position_heard(&q->scan, key);
+    place_ready(q, key);
+}
+
+/* If there may be other ready jobs after the scan position, the next scan finds this job, too. */
+void queue_heard_returned(struct queue *q, struct job_key key) {
+    position_heard(&q->scan, key);
+    limits_heard_room(q);
+    if (!q->scan.may_have_more || !job_key_before(q->scan.position, key))
+        place_key(q, key);
+}
+
+void queue_scan_from(struct queue *q, struct job_key key) {
+    position_set_back(&q->scan, key);
+    queue_signal(q);
+}
+
+void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
+    queue_count_len(q, count);
+    queue_scan_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
+    OBSERVE(ready, q, first, count);
+}
+
+void queue_reset_scan(struct queue *q) {
+    position_reset(&q->scan);
+    queue_signal(q);
+}
+
+void queue_scan_after(struct queue *q, struct job_key key) {
+    position_set(&q->scan, key, q->counters.len > 0);
+    queue_signal(q);
+}
+
+bool queue_misses_jobs(const struct queue *q) {
+    return q->counters.len > 0 && !q->scan.may_have_more && q->scan.key_count == 0 && q->claims.rows == 0;
+}
+
+struct job_key queue_first_key(const struct queue *q) {
+    struct job_key first = q->scan.position;
+
+    first.queue_id = q->id;
+    if (q->scan.key_count > 0 && !job_key_before(first, q->scan.keys[0])) {
+        first = q->scan.keys[0];
+        first.id--;
+    }
+    return first;
+}
