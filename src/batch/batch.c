@@ -6,27 +6,20 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/stats.h"
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
 #include "batch/lost_txn.h"
+#include "batch/repeat.h"
+#include "batch/task_queue.h"
 #include "batch/txn.h"
 #include "config/config.h"
 
-/* Most operations that there may be. */
-#define OPS_MOST 192
-/* How often a task is tried that fails for a transient reason, such as a deadlock or a cancelled statement. */
-#define MAX_TRANSIENT_FAILURES 5
-#define ALONE_MOST 16
-/* With more kinds of tasks than this in a transaction, the general statement is cheaper. */
-#define ALIKE_MOST 3
 /* Fewer tasks than this are not divided between two transactions. */
 #define SPLIT_LEAST 16
 
 struct conn {
     struct db_conn *db;
-    size_t queued;                /* queued tasks of its operations */
     struct txn txns[DB_MAX_TXNS]; /* a ring: sent transactions, from `oldest` on */
     size_t oldest;
     bool was_divided; /* the last transaction was that of a divided task */
@@ -46,34 +39,19 @@ enum turn {
 };
 
 static struct {
-    struct op *const *ops;
-    uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     void (*plan)(void);
     struct conn conns[CONN_KINDS]; /* CONN_LARGE is opened when it is needed */
-    struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
-    struct list too_large; /* tasks that are too large to be sent; they fail at the end of the turn */
-    enum turn turn;        /* kind of the last transaction on the write connection */
-    bool side_contended;   /* the last transaction on another connection was for a contended operation */
+    enum turn turn;                /* kind of the last transaction on the write connection */
+    bool side_contended; /* the last transaction on another connection was for a contended operation */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
-    batch.ops = ops;
     batch.plan = plan;
-    list_init(&batch.suspects);
-    list_init(&batch.too_large);
     lost_txns_init();
     client_txns_init();
-    memset(batch.filled, 0, sizeof batch.filled);
-    for (size_t i = 0; ops[i] != NULL; i++) {
-        assert(i < OPS_MOST);
-        list_init(&ops[i]->queue);
-        ops[i]->queued = 0;
-        ops[i]->place = (uint16_t)i;
-    }
+    task_queue_init(ops);
     contention_init(ops);
     batch.turn = TURN_ORDINARY;
-    for (size_t i = 0; i < CONN_KINDS; i++)
-        batch.conns[i].queued = 0;
 }
 
 void batch_start(void) {
@@ -95,97 +73,21 @@ void batch_stop(void) {
     db_stop();
 }
 
-/* The first operation at or after that place whose queue has tasks, or NULL. Several transactions are built
- * per turn, and most operations have no tasks. */
-static struct op *next_filled(size_t place) {
-    for (size_t word = place / 64; word < LENGTH(batch.filled); word++) {
-        uint64_t bits = batch.filled[word];
-
-        if (word == place / 64)
-            bits &= ~UINT64_C(0) << place % 64;
-        if (bits != 0)
-            return batch.ops[word * 64 + (size_t)__builtin_ctzll(bits)];
-    }
-    return NULL;
-}
-
-#define FILLED_EACH(op) for (struct op *op = next_filled(0); op != NULL; op = next_filled(op->place + 1U))
-
-static void note_filled(const struct op *op) {
-    uint64_t bit = UINT64_C(1) << op->place % 64;
-
-    if (op->queued > 0)
-        batch.filled[op->place / 64] |= bit;
-    else
-        batch.filled[op->place / 64] &= ~bit;
-}
-
-static void count_queued(const struct task *t, int change) {
-    struct op *op = t->op;
-
-    op->queued += (size_t)change;
-    note_filled(op);
-    op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
-    batch.conns[op->conn].queued += (size_t)change;
-}
-
-void batch_count_bundled(long change) {
-    batch.conns[CONN_WRITE].queued += (size_t)change;
-}
-
-static void add_apart(struct list *list, struct task *t, uint32_t group_size) {
-    t->group_size = group_size;
-    list_push_back(list, &t->node);
-}
-
-void batch_requeue(struct task *t, struct list *before) {
-    t->state = TASK_QUEUED;
-    count_queued(t, 1);
-    list_insert_before(before, &t->node);
-}
-
-void batch_dequeue(struct task *t) {
-    list_remove(&t->node);
-    count_queued(t, -1);
-    t->state = TASK_IDLE;
-}
-
-void batch_fail(struct task *t, const struct op_error *error) {
-    if (t->op->fail != NULL)
-        t->op->fail(t, error);
-}
-
-void batch_reset(struct task *t) {
-    t->state = TASK_IDLE;
-    t->group_size = 0;
-    t->failures = t->lost = t->lost_alone = 0;
-    t->unsettled = false;
-    t->blocked_us = 0;
-}
-
 void batch_add(struct task *t) {
     if (t->client_txn != NULL) {
         t->client_txn->on_joined(t->client_txn);
         return;
     }
     assert(t->state == TASK_IDLE && t->rows > 0);
-    t->state = TASK_QUEUED;
     t->unsettled = false;
-    if (task_size(t) > OP_MAX_BYTES) {
-        add_apart(&batch.too_large, t, 1);
-    } else {
-        t->group_size = 0;
-        batch_requeue(t, &t->op->queue);
-    }
+    task_queue_add(t);
 }
 
 bool batch_cancel(struct task *t) {
     if (t->state != TASK_QUEUED)
         return false;
-    list_remove(&t->node);
-    if (t->group_size == 0)
-        count_queued(t, -1);
-    batch_reset(t);
+    task_queue_remove(t);
+    task_reset(t);
     return true;
 }
 
@@ -201,11 +103,10 @@ bool batch_idle(void) {
     for (size_t i = 0; i < CONN_KINDS; i++)
         if (batch.conns[i].db != NULL && batch.conns[i].db->state == DB_BUSY)
             return false;
-    return next_filled(0) == NULL && list_empty(&batch.suspects) && list_empty(&batch.too_large) &&
-           !client_txns_wait();
+    return task_queue_is_empty() && !client_txns_wait();
 }
 
-/* ---- building a transaction ---- */
+/* ---- transactions in turn ---- */
 
 static struct conn *conn_of(const struct db_conn *db) {
     for (size_t i = 0; i < CONN_KINDS; i++)
@@ -214,253 +115,34 @@ static struct conn *conn_of(const struct db_conn *db) {
     return NULL;
 }
 
-static void batch_append_task(struct txn *f, struct task *t) {
-    if (f->task_count == f->task_cap) {
-        f->task_cap = f->task_cap == 0 ? 64 : f->task_cap * 2;
-        f->tasks = xrealloc(f->tasks, f->task_cap * sizeof *f->tasks);
-    }
-    f->tasks[f->task_count++] = t;
-    f->bytes += task_size(t);
-    f->parts[f->part_count].count++;
-    f->splittable_count += t->op->splittable && t->client_txn == NULL;
-    list_remove(&t->node);
-    if (t->group_size == 0 && t->client_txn == NULL)
-        count_queued(t, -1);
-    t->state = TASK_SENT;
-}
-
-static struct task *first_task(struct op *op) {
-    return LIST_ENTRY(op->queue.next, struct task, node);
-}
-
-/* True if t fits into a statement with that many rows and bytes, in a transaction with in_flight bytes. */
-static bool batch_fits(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
-    return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
-           in_flight + task_size(t) <= OP_MAX_BYTES;
-}
-
-bool batch_has_room(const struct txn *f, const struct params *p, const struct task *t) {
-    return p->rows == 0 || batch_fits(f->bytes, p->rows, p->bytes, t);
-}
-
-void batch_encode(struct txn *f, struct params *p, struct task *t,
-                  void (*encode_task)(struct params *p, struct task *t)) {
-    t->first_row = p->rows;
-    t->marked = false;
-    if (encode_task != NULL)
-        encode_task(p, t);
-    p->rows += t->rows;
-    p->bytes += t->bytes;
-    batch_append_task(f, t);
-}
-
-/* Number of tasks in the statement that is being built. */
-static size_t appended(const struct txn *f) {
-    return f->parts[f->part_count].count;
-}
-
-static size_t quota_for(const struct txn *f, const struct op *op) {
-    return op->splittable ? (op->queued * f->quota + f->of - 1) / f->of : SIZE_MAX;
-}
-
-void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
-                  void (*done)(struct task **tasks, size_t count, const PGresult *rows)) {
-    size_t rows = db_params(f->db)->rows;
-
-    f->parts[f->part_count].op = op;
-    f->parts[f->part_count].client_txn = NULL;
-    f->parts[f->part_count].done = done;
-    f->part_count++;
-    stats.rows += rows;
-    if (rows > stats.batch_max_rows)
-        stats.batch_max_rows = rows;
-    db_statement(f->db, stmt);
-}
-
-static void finish_statement(struct txn *f, struct op *op, const struct op_alike *alike) {
-    batch_finish(f, op, alike != NULL ? alike->stmt : op->stmt, alike != NULL ? alike->done : op->done);
-}
-
-struct params *batch_begin(struct txn *f, struct op *op) {
-    struct params *p = db_params(f->db);
-
-    f->parts[f->part_count].count = 0;
-    if (op->begin != NULL)
-        op->begin(p);
-    return p;
-}
-
-void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
-                     size_t count) {
-    struct params *p = batch_begin(f, op);
-
-    for (size_t i = 0; i < count; i++)
-        batch_encode(f, p, tasks[i], op->encode);
-    finish_statement(f, op, NULL);
-    f->parts[f->part_count - 1].client_txn = b;
-}
-
-/* How many of the operation's first tasks fit into one statement. The other tasks wait for the next
- * transaction. */
-static size_t scope_of(const struct txn *f, const struct op *op) {
-    size_t quota = op->alone ? 1 : quota_for(f, op);
-    size_t rows = 0, bytes = 0, count = 0;
-
-    for (const struct list *n = op->queue.next; n != &op->queue && count < quota; n = n->next, count++) {
-        const struct task *t = LIST_ENTRY(n, const struct task, node);
-
-        if (count > 0 && !batch_fits(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
-            break;
-        rows += t->rows;
-        bytes += t->bytes;
-    }
-    return count;
-}
-
-static void add_statement(struct txn *f, struct op *op) {
-    size_t scope = scope_of(f, op);
-    struct params *p = batch_begin(f, op);
-
-    for (; scope > 0; scope--)
-        batch_encode(f, p, first_task(op), op->encode);
-    finish_statement(f, op, NULL);
-}
-
-/* ---- tasks of one kind ---- */
-
-/* Tasks of one kind share a statement: all tasks of one shape, or all tasks without a shape. */
-struct task_kind {
-    bool alike;
-    struct op_shape shape;
-};
-
-static struct task_kind kind_of(const struct op *op, const struct task *t) {
-    struct task_kind kind;
-
-    kind.alike = op->alike->shape(t, &kind.shape);
-    return kind;
-}
-
-static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
-    return x->alike == y->alike && (!x->alike || (x->shape.a == y->shape.a && x->shape.b == y->shape.b));
-}
-
-/* The number of kinds of the first tasks. 0 if the general statement is cheaper for all of them. */
-static size_t count_kinds(const struct txn *f, const struct op *op, size_t scope) {
-    struct task_kind kinds[ALIKE_MOST], kind;
-    size_t known = 0;
-    size_t left = scope;
-
-    for (struct list *n = op->queue.next; left > 0; n = n->next, left--) {
-        size_t i = 0;
-
-        kind = kind_of(op, LIST_ENTRY(n, struct task, node));
-        while (i < known && !same_kind(&kinds[i], &kind))
-            i++;
-        if (i == ALIKE_MOST)
-            return 0;
-        if (i == known)
-            kinds[known++] = kind;
-    }
-    if (known == 1)
-        return kinds[0].alike;
-    return f->part_count + known < DB_MAX_STATEMENTS ? known : 0;
-}
-
-static void encode_kind(struct txn *f, struct params *p, struct task *t, bool alike) {
-    batch_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
-}
-
-/* Appends a statement for the first task and for the tasks of its kind in the scope. */
-static void add_kind(struct txn *f, struct op *op, size_t *scope) {
-    struct task *first = first_task(op);
-    struct task_kind wanted = kind_of(op, first), kind;
-    struct params *p = wanted.alike ? db_params(f->db) : batch_begin(f, op);
-    struct list *next = &first->node;
-    size_t left = *scope;
-
-    f->parts[f->part_count].count = 0;
-    if (wanted.alike)
-        op->alike->begin(p, first);
-    for (; left > 0; left--) {
-        struct task *t = LIST_ENTRY(next, struct task, node);
-
-        next = next->next;
-        kind = kind_of(op, t);
-        if (same_kind(&kind, &wanted))
-            encode_kind(f, p, t, wanted.alike);
-    }
-    *scope -= appended(f);
-    finish_statement(f, op, wanted.alike ? op->alike : NULL);
-}
-
-/* True if op can get another statement in the transaction. One statement is kept free for the commit marker. */
-static bool batch_may_go_on(const struct txn *f, struct op *op) {
-    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS - 1 &&
-           txn_has_room(f, task_size(first_task(op)));
-}
-
-static void decide(const struct op *op, size_t scope) {
-    for (struct list *n = op->queue.next; op->alike->decide != NULL && scope > 0; n = n->next, scope--)
-        op->alike->decide(LIST_ENTRY(n, struct task, node));
-}
-
-/* False if the general statement is cheaper for all tasks. */
-static bool add_kinds(struct txn *f, struct op *op) {
-    size_t scope = scope_of(f, op);
-    size_t kinds;
-
-    decide(op, scope);
-    kinds = count_kinds(f, op, scope);
-    for (size_t left = kinds; left > 0; left--)
-        add_kind(f, op, &scope);
-    return kinds > 0;
-}
-
-/* The number of statements of an `alone` operation is bounded, so that the other operations find room. */
-static void add_op(struct txn *f, struct op *op) {
-    size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
-
-    if (op->alike != NULL && batch_may_go_on(f, op) && add_kinds(f, op))
-        return;
-    for (; left > 0 && batch_may_go_on(f, op); left--)
-        add_statement(f, op);
-}
-
-enum durability batch_durability(enum commit_kind kind) {
-    enum durability set = (enum durability)config.durability;
-
-    if (kind == COMMIT_ASYNC)
-        return DURABILITY_ASYNC;
-    return kind == COMMIT_REPLICATED && set > DURABILITY_REMOTE_WRITE ? DURABILITY_REMOTE_FLUSH : set;
-}
-
 /* Appends the first suspects, at most as many as may share a statement. No other task is in this
  * transaction, because it is likely to fail. */
 static void add_suspects(struct txn *f) {
-    struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
+    struct list *suspects = task_queue_suspects();
+    struct task *first = LIST_ENTRY(suspects->next, struct task, node);
     struct op *op = first->op;
     uint32_t group_size = first->group_size;
     struct params *p;
 
     stats.suspect_transactions++;
-    db_begin(f->db, batch_durability(op->commit));
-    p = batch_begin(f, op);
-    for (uint32_t i = 0; i < group_size && !list_empty(&batch.suspects); i++) {
-        struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
+    db_begin(f->db, txn_durability(op->commit));
+    p = txn_begin_statement(f, op);
+    for (uint32_t i = 0; i < group_size && !list_empty(suspects); i++) {
+        struct task *t = LIST_ENTRY(suspects->next, struct task, node);
 
-        if (t->op != op || t->group_size != group_size || (i > 0 && op->alone) || !batch_has_room(f, p, t))
+        if (t->op != op || t->group_size != group_size || (i > 0 && op->alone) ||
+            !txn_statement_has_room(f, p, t))
             break;
-        batch_encode(f, p, t, op->encode);
+        txn_encode(f, p, t, op->encode);
     }
-    finish_statement(f, op, NULL);
+    txn_finish_statement(f, op, op->stmt, op->done);
 }
 
 static void add_ops(struct txn *f, enum commit_kind kind) {
-    FILLED_EACH(op)
-        if (op->conn == f->db->kind && op->commit == kind && !op->contention.on &&
-            !(f->unsettled && op->takes) && op->encode_from == NULL)
-            add_op(f, op);
+    TASK_QUEUE_EACH(op)
+    if (op->conn == f->db->kind && op->commit == kind && !op->contention.on && !(f->unsettled && op->takes) &&
+        op->encode_from == NULL)
+        txn_append_op(f, op);
 }
 
 static void add_those_of(enum turn turn, struct txn *f) {
@@ -471,7 +153,7 @@ static void add_those_of(enum turn turn, struct txn *f) {
     };
 
     if (turn == TURN_SUSPECTS) {
-        if (!list_empty(&batch.suspects))
+        if (!list_empty(task_queue_suspects()))
             add_suspects(f);
         return;
     }
@@ -486,7 +168,7 @@ static void add_those_of(enum turn turn, struct txn *f) {
     }
     if (turn == TURN_ORDINARY && !f->unsettled)
         batch.plan();
-    db_begin(f->db, batch_durability(kinds[turn]));
+    db_begin(f->db, txn_durability(kinds[turn]));
     add_ops(f, kinds[turn]);
 }
 
@@ -512,24 +194,17 @@ static bool has_unsettled(const struct op *op) {
 }
 
 static bool op_unsettled(void) {
-    FILLED_EACH(op)
-        if (has_unsettled(op))
-            return true;
+    TASK_QUEUE_EACH(op)
+    if (has_unsettled(op))
+        return true;
     return false;
 }
 
 static bool suspects_unsettled(void) {
-    LIST_EACH(node, &batch.suspects)
+    LIST_EACH(node, task_queue_suspects())
         if (LIST_ENTRY(node, struct task, node)->unsettled)
             return true;
     return false;
-}
-
-static void txn_clear_parts(struct txn *f) {
-    f->part_count = f->task_count = 0;
-    f->bytes = 0;
-    f->is_client_txn = f->checks = f->unsettled = false;
-    f->contended = NULL;
 }
 
 /* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
@@ -553,34 +228,22 @@ static void build(struct txn *f) {
 
 static void on_completed(struct db_conn *db, const struct db_result *result);
 
-static void finish_txn(struct txn *f) {
-    struct task **tasks = f->tasks;
-
-    for (size_t i = 0; i < f->part_count; i++) {
-        f->parts[i].tasks = tasks;
-        tasks += f->parts[i].count;
-    }
-    f->marked = commit_marker_write(&f->marker, db_params(f->db));
-    if (f->marked)
-        db_statement(f->db, SQL_MARK_COMMIT);
-}
-
 static void send_sync(struct txn *f) {
     f->sent_us = clock_mono();
     db_send(f->db, on_completed);
 }
 
 static void send_txn(struct txn *f) {
-    finish_txn(f);
+    txn_finish(f);
     send_sync(f);
 }
 
 static size_t splittable_waiting(const struct db_conn *db) {
     size_t count = 0;
 
-    FILLED_EACH(op)
-        if (op->conn == db->kind && op->splittable && !op->contention.on)
-            count += op->queued;
+    TASK_QUEUE_EACH(op)
+    if (op->conn == db->kind && op->splittable && !op->contention.on)
+        count += op->queued;
     return count;
 }
 
@@ -588,7 +251,7 @@ static size_t splittable_waiting(const struct db_conn *db) {
 static bool is_worth_it(const struct conn *conn, const struct txn *other, size_t waiting) {
     if (waiting + other->splittable_count > 0)
         return waiting >= other->splittable_count;
-    return conn->queued >= other->task_count;
+    return task_queue_count(conn->db->kind) >= other->task_count;
 }
 
 /* If two transactions are sent, the database executes the second while this server reads the results of the
@@ -632,12 +295,12 @@ static void send_part(struct txn *f, const struct task *t) {
  * later statement counts as one of the commit. */
 static void begin_divided(struct txn *f, struct task *t) {
     txn_clear_parts(f);
-    (void)batch_begin(f, t->op);
+    (void)txn_begin_statement(f, t->op);
     t->first_row = f->next_row = 0;
     encode_part(f, t);
-    batch_append_task(f, t);
-    finish_statement(f, t->op, NULL);
-    finish_txn(f);
+    txn_append_task(f, t);
+    txn_finish_statement(f, t->op, t->op->stmt, t->op->done);
+    txn_finish(f);
     send_part(f, t);
 }
 
@@ -653,9 +316,9 @@ static void continue_divided(struct txn *f) {
 }
 
 static struct task *divided_task(const struct conn *conn) {
-    FILLED_EACH(op)
-        if (op->conn == conn->db->kind && op->encode_from != NULL && !op->contention.on)
-            return first_task(op);
+    TASK_QUEUE_EACH(op)
+    if (op->conn == conn->db->kind && op->encode_from != NULL && !op->contention.on)
+        return task_queue_first(op);
     return NULL;
 }
 
@@ -668,7 +331,7 @@ static bool flush_divided(struct conn *conn) {
         return true;
     }
     t = divided_task(conn);
-    if (t == NULL || (conn->was_divided && conn->queued > t->op->queued)) {
+    if (t == NULL || (conn->was_divided && task_queue_count(conn->db->kind) > t->op->queued)) {
         conn->was_divided = false;
         return false;
     }
@@ -702,30 +365,16 @@ static void conn_flush(struct conn *conn) {
     }
 }
 
-/* Not done in batch_add(), because its callers still use the task afterwards. */
-static void fail_too_large(void) {
-    static const struct op_error error = { OP_TOO_LARGE,
-                                           "it is larger than a statement of the database can be" };
-    struct list *node;
-
-    while ((node = list_pop_front(&batch.too_large)) != NULL) {
-        struct task *t = LIST_ENTRY(node, struct task, node);
-
-        batch_reset(t);
-        batch_fail(t, &error);
-    }
-}
-
 /* Opens the connection for large requests when the first one is queued. Most servers never need it. */
 static void open_large(void) {
     struct conn *conn = &batch.conns[CONN_LARGE];
 
-    if (conn->db == NULL && conn->queued > 0 && batch_connected(CONN_WRITE))
+    if (conn->db == NULL && task_queue_count(CONN_LARGE) > 0 && batch_connected(CONN_WRITE))
         conn->db = db_conn_new("large", CONN_LARGE);
 }
 
 void batch_flush(void) {
-    fail_too_large();
+    task_queue_fail_too_large();
     open_large();
     for (size_t i = 0; i < CONN_KINDS; i++)
         if (batch.conns[i].db != NULL)
@@ -733,39 +382,6 @@ void batch_flush(void) {
 }
 
 /* ---- results ---- */
-
-/* The last task that begins at or before the parameter row with this ordinal. */
-static struct task *task_of_ordinal(const struct part *part, int32_t ordinal) {
-    size_t low = 0, high = part->count;
-
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-
-        if (part->tasks[middle]->first_row < (size_t)ordinal)
-            low = middle;
-        else
-            high = middle;
-    }
-    return part->tasks[low];
-}
-
-static void deliver_rows(const struct part *part, const PGresult *rows) {
-    const struct op *op = part->op;
-
-    for (int i = 0; op->on_row != NULL && i < PQntuples(rows); i++)
-        op->on_row(part->count == 1 ? part->tasks[0] : task_of_ordinal(part, row_int4(rows, i, 0)), rows, i);
-    for (size_t i = 0; op->on_end != NULL && i < part->count; i++)
-        op->on_end(part->tasks[i], rows);
-}
-
-void batch_part_done(const struct part *part, const PGresult *rows) {
-    for (size_t i = 0; i < part->count; i++)
-        batch_reset(part->tasks[i]);
-    if (part->done != NULL)
-        part->done(part->tasks, part->count, rows);
-    else
-        deliver_rows(part, rows);
-}
 
 void task_free(struct task *t, const PGresult *rows) {
     (void)rows;
@@ -783,29 +399,9 @@ static void batch_committed(struct txn *f, const struct db_result *result) {
         return;
     }
     for (size_t i = 0; i < f->part_count && !f->checks; i++)
-        batch_part_done(&f->parts[i], result->rows[i]);
+        txn_end_part(&f->parts[i], result->rows[i]);
     if (f->contended != NULL)
         contention_committed(f, result->rows);
-}
-
-bool batch_prepare_again(struct task *t, bool unknown) {
-    t->state = TASK_IDLE;
-    return t->op->again == NULL || t->op->again(t, unknown);
-}
-
-void batch_send_in_front(struct task *t) {
-    if (t->group_size == 0) {
-        batch_requeue(t, t->op->queue.next);
-        return;
-    }
-    t->state = TASK_QUEUED;
-    list_push_front(&batch.suspects, &t->node);
-}
-
-/* Callers pass the last task first, so that the order of the tasks is kept. */
-void batch_send_again(struct task *t, bool unknown) {
-    if (batch_prepare_again(t, unknown))
-        batch_send_in_front(t);
 }
 
 /* All sent transactions are lost together. The oldest is reported first, but its tasks must stand first in
@@ -823,29 +419,8 @@ static void lost(struct conn *conn) {
     conn->lost = 0;
 }
 
-/* SQLSTATE classes 40 (rolled back), 55 (object not in the needed state), 57 (cancelled by an operator). */
-bool batch_is_transient(const char *sqlstate) {
-    return strncmp(sqlstate, "40", 2) == 0 || strncmp(sqlstate, "55", 2) == 0 ||
-           strncmp(sqlstate, "57", 2) == 0;
-}
-
-/* A task of the failed statement: it is sent again with half as many others, or it fails. */
-static void failed_task(struct task *t, size_t group_size, const struct op_error *error) {
-    bool transient = batch_is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
-
-    t->state = TASK_IDLE;
-    if (!transient && (group_size <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
-        batch_reset(t);
-        batch_fail(t, error);
-        return;
-    }
-    if (!transient)
-        t->group_size = (uint32_t)(group_size / 2 > 0 ? group_size / 2 : 1);
-    batch_send_again(t, false);
-}
-
 /* If the commit or its marker failed, and not a statement of the tasks, all tasks become suspects. */
-static void batch_failed(struct txn *f, const struct db_result *result) {
+static void txn_failed(struct txn *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
     bool at_marker = f->marked && result->failed_at == f->part_count;
 
@@ -864,9 +439,9 @@ static void batch_failed(struct txn *f, const struct db_result *result) {
 
         for (size_t k = part->count; k-- > 0;) {
             if (statement_failed)
-                failed_task(part->tasks[k], group_size, &result->error);
+                repeat_or_fail(part->tasks[k], group_size, &result->error);
             else
-                batch_send_again(part->tasks[k], false);
+                repeat_send(part->tasks[k], false);
         }
     }
 }
@@ -884,7 +459,7 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
         histogram_add(&stats_commits, clock_mono() - f->sent_us);
         batch_committed(f, result);
     } else if (result->outcome == DB_FAILED) {
-        batch_failed(f, result);
+        txn_failed(f, result);
     } else {
         lost(conn);
     }

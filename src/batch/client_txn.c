@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "batch/contention.h"
 #include "batch/lost_txn.h"
+#include "batch/repeat.h"
+#include "batch/task_queue.h"
 #include "batch/txn.h"
 #include "config/config.h"
 
@@ -76,7 +78,7 @@ static void wait_for_turn(struct client_txn *b, bool in_front) {
         list_push_front(&waiting, &b->node);
     else
         list_push_back(&waiting, &b->node);
-    batch_count_bundled((long)b->count);
+    task_queue_count_bundled((long)b->count);
 }
 
 void client_txn_send(struct client_txn *b) {
@@ -86,11 +88,11 @@ void client_txn_send(struct client_txn *b) {
 
 static void client_txn_append_task(struct txn *f, struct client_txn *b) {
     list_remove(&b->node);
-    batch_count_bundled(-(long)b->count);
+    task_queue_count_bundled(-(long)b->count);
     for (size_t at = 0; at < b->count;) {
         size_t count = run_of(b, at);
 
-        batch_statement(f, b->tasks[at]->op, b, &b->tasks[at], count);
+        txn_append_statement(f, b->tasks[at]->op, b, &b->tasks[at], count);
         at += count;
     }
 }
@@ -109,7 +111,7 @@ void client_txns_append(struct txn *f) {
     if (first == NULL)
         return;
     f->is_client_txn = true;
-    db_begin(f->db, batch_durability(first->commit));
+    db_begin(f->db, txn_durability(first->commit));
     commit_marker_always(first->tasks[0]);
     for (next = first; next != NULL;) {
         client_txn_append_task(f, next);
@@ -133,7 +135,7 @@ static void fail_all(const struct client_txn *b, const struct op_error *error) {
 
     for (size_t i = 0; i < count; i++) {
         client_txn_leave(tasks[i]);
-        batch_fail(tasks[i], error);
+        task_fail(tasks[i], error);
     }
 }
 
@@ -152,7 +154,7 @@ void client_txns_committed(struct txn *f, PGresult *const *rows) {
         last = part->client_txn;
         for (size_t k = 0; k < part->count; k++)
             part->tasks[k]->client_txn = NULL;
-        batch_part_done(part, rows[i]);
+        txn_end_part(part, rows[i]);
     }
 }
 
@@ -198,7 +200,7 @@ static bool carries_several(const struct txn *f) {
 /* True if a repetition may succeed. 23502 (not null): another session inserted the key of an ADDJOB UNIQUE
  * while the statement ran (add.c). */
 static bool may_pass(const char *sqlstate) {
-    return batch_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
+    return repeat_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
 }
 
 static void refuse(struct client_txn *b, const struct op_error *error) {

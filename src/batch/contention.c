@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "batch/repeat.h"
+#include "batch/task_queue.h"
 #include "config/config.h"
 
 /* Columns of a job's key. */
@@ -62,8 +64,8 @@ bool contention_is_over(int64_t *since) {
 }
 
 static void contention_give_up(struct task *t) {
-    batch_reset(t);
-    batch_fail(t, &contention_error);
+    task_reset(t);
+    task_fail(t, &contention_error);
 }
 
 /* Queues t behind the other tasks of its operation, or fails it after lock-patience. */
@@ -75,12 +77,12 @@ static void wait_behind(struct task *t) {
     if (contention_is_over(&t->blocked_us))
         contention_give_up(t);
     else
-        batch_requeue(t, &t->op->queue);
+        task_queue_insert(t, &t->op->queue);
 }
 
 static void wait_in_front(struct task *t) {
     t->group_size = 0;
-    batch_send_again(t, false);
+    repeat_send(t, false);
 }
 
 /* Fails the queued tasks of the operation that have waited for lock-patience. */
@@ -91,11 +93,11 @@ static void give_up_queued(struct op *op) {
         struct task *t = LIST_ENTRY(n, struct task, node);
 
         next = n->next;
-        batch_dequeue(t);
+        task_queue_remove(t);
         if (contention_is_over(&t->blocked_us))
             list_push_back(&over, &t->node);
         else
-            batch_requeue(t, next);
+            task_queue_insert(t, next);
     }
     while (!list_empty(&over))
         contention_give_up(LIST_ENTRY(list_pop_front(&over), struct task, node));
@@ -125,14 +127,14 @@ static struct op *next_op(enum conn_kind conn) {
 }
 
 static struct params *take_tasks(struct txn *f, struct op *op, size_t most) {
-    struct params *p = batch_begin(f, op);
+    struct params *p = txn_begin_statement(f, op);
     struct task *t;
 
     do {
         t = LIST_ENTRY(op->queue.next, struct task, node);
-        batch_encode(f, p, t, op->encode);
+        txn_encode(f, p, t, op->encode);
     } while (--most > 0 && !list_empty(&op->queue) &&
-             batch_has_room(f, p, LIST_ENTRY(op->queue.next, struct task, node)));
+             txn_statement_has_room(f, p, LIST_ENTRY(op->queue.next, struct task, node)));
     return p;
 }
 
@@ -141,12 +143,12 @@ static void contention_check(struct txn *f, struct op *op) {
 
     f->checks = true;
     params_keep(p, KEY_COLUMNS);
-    batch_finish(f, op, SQL_FIND_LOCKED, op->done);
+    txn_finish_statement(f, op, SQL_FIND_LOCKED, op->done);
 }
 
 static void attempt(struct txn *f, struct op *op) {
     (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
-    batch_finish(f, op, op->stmt, op->done);
+    txn_finish_statement(f, op, op->stmt, op->done);
 }
 
 void contention_append(struct txn *f) {
@@ -156,7 +158,7 @@ void contention_append(struct txn *f) {
         return;
     f->contended = op;
     if (op->conn != CONN_READ)
-        db_begin(f->db, batch_durability(op->commit));
+        db_begin(f->db, txn_durability(op->commit));
     if (op->names_jobs)
         contention_check(f, op);
     else
@@ -196,7 +198,7 @@ static void contention_checked(const struct part *part, const PGresult *rows) {
 
         t->group_size = locked[i] ? 0 : (uint32_t)is_free;
         if (!locked[i])
-            batch_send_again(t, false);
+            repeat_send(t, false);
     }
     for (size_t i = 0; i < part->count; i++)
         if (locked[i])
@@ -241,7 +243,7 @@ static void failed_after_check(const struct part *part) {
     }
     for (size_t i = part->count; i-- > 0;) {
         part->tasks[i]->group_size = (uint32_t)(part->count / 2);
-        batch_send_again(part->tasks[i], false);
+        repeat_send(part->tasks[i], false);
     }
 }
 
@@ -277,7 +279,7 @@ static void contend(const struct txn *f, const struct part *part) {
 
 static void contention_send_again(const struct part *part) {
     for (size_t i = part->count; i-- > 0;)
-        batch_send_again(part->tasks[i], false);
+        repeat_send(part->tasks[i], false);
 }
 
 /* If the commit marker waited too long, all parts are contended. */

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "batch/repeat.h"
+#include "batch/task_queue.h"
 
 /* Lost transactions whose commit markers are being read. */
 static size_t asked;
@@ -37,11 +39,11 @@ void batch_answer_lost(struct task *t) {
     static const struct op_error error = { "08007",
                                            "it was done, but the answer was lost with the connection" };
 
-    batch_reset(t);
+    task_reset(t);
     if (t->op->answer_lost != NULL)
         t->op->answer_lost(t);
     else
-        batch_fail(t, &error);
+        task_fail(t, &error);
 }
 
 /* The tasks of a lost transaction that asked for its commit marker, in their order. Their state is TASK_SENT until
@@ -64,9 +66,9 @@ static void on_lost_txn_known(struct lost_task *lost, enum commit_fate fate) {
         if (fate == COMMIT_DONE)
             batch_answer_lost(t);
         else if (fate == COMMIT_UNDONE)
-            batch_send_in_front(t);
+            task_queue_push_front(t);
         else
-            batch_send_again(t, true);
+            repeat_send(t, true);
     }
     free(l);
 }
@@ -93,8 +95,8 @@ static void lost_txn_ask(struct lost_txn *l) {
 static void send_lost_again(struct lost_txn *l, struct task *t) {
     t->unsettled = true;
     if (!t->marked) {
-        batch_send_again(t, true);
-    } else if (batch_prepare_again(t, false)) {
+        repeat_send(t, true);
+    } else if (repeat_prepare(t, false)) {
         t->state = TASK_SENT;
         list_push_front(&l->tasks, &t->node);
     }
@@ -107,8 +109,8 @@ static void batch_note_lost(const struct txn *f, struct lost_txn *l, struct task
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
-        batch_reset(t);
-        batch_fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
+        task_reset(t);
+        task_fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
         return;
     }
     if (t->lost > 1)
@@ -119,7 +121,7 @@ static void batch_note_lost(const struct txn *f, struct lost_txn *l, struct task
 static void lost_part(const struct txn *f, struct lost_txn *l, const struct part *part) {
     for (size_t k = part->count; k-- > 0;) {
         if (f->checks)
-            batch_send_again(part->tasks[k], false);
+            repeat_send(part->tasks[k], false);
         else if (f->at_work)
             batch_note_lost(f, l, part->tasks[k], part->count, f->task_count == 1);
         else

@@ -78,7 +78,7 @@ struct op {
     enum conn_kind conn;
     enum commit_kind commit;
     bool alone;  /* each task is a statement of its own */
-    size_t most; /* maximum number of such statements in one transaction; 0: ALONE_MOST of batch.c */
+    size_t most; /* maximum number of such statements in one transaction; 0: ALONE_MOST of txn.c */
     /* Its tasks may be divided between two transactions, because no other operation relies on their order. */
     bool splittable;
     /* In a client transaction, successive tasks share a statement, because they do not affect each other. */

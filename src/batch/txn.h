@@ -8,7 +8,7 @@
 #include "batch/op.h"
 #include "pg/db.h"
 
-/* Transactions, and how batch.c builds them, sends them again and ends their tasks. For the modules of this folder. */
+/* Builds transactions of queued tasks, and ends their tasks. For the modules of this folder. */
 
 struct part {
     struct op *op;
@@ -44,41 +44,30 @@ struct txn {
 };
 
 /* The durability of commits of this kind. */
-enum durability batch_durability(enum commit_kind kind);
-/* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
-void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
-                     size_t count);
+enum durability txn_durability(enum commit_kind kind);
+/* Makes f empty. */
+void txn_clear_parts(struct txn *f);
 /* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */
 static inline bool txn_has_room(const struct txn *f, size_t bytes) {
     return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
 }
+/* Appends statements for the first queued tasks of op, as many as there is room for, and at most f's quota. */
+void txn_append_op(struct txn *f, struct op *op);
+/* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
+void txn_append_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
+                          size_t count);
+/* Building a statement: begin, then for each task txn_statement_has_room() and txn_encode(), then txn_finish_statement(). */
+struct params *txn_begin_statement(struct txn *f, struct op *op);
+bool txn_statement_has_room(const struct txn *f, const struct params *p, const struct task *t);
+void txn_encode(struct txn *f, struct params *p, struct task *t,
+                void (*encode_task)(struct params *p, struct task *t));
+void txn_finish_statement(struct txn *f, struct op *op, enum sql_stmt stmt,
+                          void (*done)(struct task **tasks, size_t count, const PGresult *rows));
+/* Makes t a sent task of the statement that is being built. */
+void txn_append_task(struct txn *f, struct task *t);
+/* Called after the last statement. Appends the statement of the commit marker, if a task asked for it. */
+void txn_finish(struct txn *f);
 /* Gives the result of the part's statement to its operation, which ends the tasks. */
-void batch_part_done(const struct part *part, const PGresult *rows);
-/* Building a statement: begin, then for each task batch_has_room() and batch_encode(), then batch_finish(). */
-struct params *batch_begin(struct txn *f, struct op *op);
-bool batch_has_room(const struct txn *f, const struct params *p, const struct task *t);
-void batch_encode(struct txn *f, struct params *p, struct task *t,
-                  void (*encode_task)(struct params *p, struct task *t));
-void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
-                  void (*done)(struct task **tasks, size_t count, const PGresult *rows));
-
-/* Queues t in front of its operation's queue, after op.again has prepared it. unknown: as for op.again. */
-void batch_send_again(struct task *t, bool unknown);
-/* Makes t idle and prepares it for another try by op.again. False if op.again has ended it. */
-bool batch_prepare_again(struct task *t, bool unknown);
-/* Queues the prepared t in front of its operation's queue, or of the suspects if it has failed or was lost. */
-void batch_send_in_front(struct task *t);
-/* Queues t in its operation's queue, before the list node `before`. */
-void batch_requeue(struct task *t, struct list *before);
-/* Removes t from its operation's queue. */
-void batch_dequeue(struct task *t);
-/* Makes t idle, and clears its failures and losses. */
-void batch_reset(struct task *t);
-/* Ends t by the fail() of its operation, if that has one. */
-void batch_fail(struct task *t, const struct op_error *error);
-/* True if a repetition may succeed: errors of classes 40, 55 and 57. */
-bool batch_is_transient(const char *sqlstate);
-/* Adds change to the number of queued tasks of client transactions. */
-void batch_count_bundled(long change);
+void txn_end_part(const struct part *part, const PGresult *rows);
 
 #endif

@@ -222,7 +222,7 @@ static void test_replicated_ones_go_apart(void **state) {
     batch_flush();
     assert_string_equal(sent(0), "a2 M");
     assert_int_equal(fake_db.conns[WRITE]->txns[fake_place(fake_db.conns[WRITE], 0)].durability,
-                     batch_durability(COMMIT_REPLICATED));
+                     txn_durability(COMMIT_REPLICATED));
     commit(WRITE);
     assert_true(batch_idle());
     (void)trial_events();

@@ -1,0 +1,147 @@
+/* Queued tasks: by operation, suspects, and tasks that are too large. */
+#include "batch/task_queue.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/util.h"
+
+/* Most operations that there may be. */
+#define OPS_MOST 192
+
+static struct {
+    struct op *const *ops;
+    uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
+    size_t counts[CONN_KINDS];
+    struct list suspects;
+    struct list too_large; /* they fail at the end of the turn */
+} queued;
+
+void task_queue_init(struct op *const *ops) {
+    queued.ops = ops;
+    list_init(&queued.suspects);
+    list_init(&queued.too_large);
+    memset(queued.filled, 0, sizeof queued.filled);
+    memset(queued.counts, 0, sizeof queued.counts);
+    for (size_t i = 0; ops[i] != NULL; i++) {
+        assert(i < OPS_MOST);
+        list_init(&ops[i]->queue);
+        ops[i]->queued = 0;
+        ops[i]->place = (uint16_t)i;
+    }
+}
+
+void task_fail(struct task *t, const struct op_error *error) {
+    if (t->op->fail != NULL)
+        t->op->fail(t, error);
+}
+
+void task_reset(struct task *t) {
+    t->state = TASK_IDLE;
+    t->group_size = 0;
+    t->failures = t->lost = t->lost_alone = 0;
+    t->unsettled = false;
+    t->blocked_us = 0;
+}
+
+/* Several transactions are built per turn, and most operations have no tasks. */
+struct op *task_queue_next(size_t place) {
+    for (size_t word = place / 64; word < LENGTH(queued.filled); word++) {
+        uint64_t bits = queued.filled[word];
+
+        if (word == place / 64)
+            bits &= ~UINT64_C(0) << place % 64;
+        if (bits != 0)
+            return queued.ops[word * 64 + (size_t)__builtin_ctzll(bits)];
+    }
+    return NULL;
+}
+
+static void note_filled(const struct op *op) {
+    uint64_t bit = UINT64_C(1) << op->place % 64;
+
+    if (op->queued > 0)
+        queued.filled[op->place / 64] |= bit;
+    else
+        queued.filled[op->place / 64] &= ~bit;
+}
+
+static void count_queued(const struct task *t, int change) {
+    struct op *op = t->op;
+
+    op->queued += (size_t)change;
+    note_filled(op);
+    op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
+    queued.counts[op->conn] += (size_t)change;
+}
+
+void task_queue_count_bundled(long change) {
+    queued.counts[CONN_WRITE] += (size_t)change;
+}
+
+void task_queue_insert(struct task *t, struct list *before) {
+    t->state = TASK_QUEUED;
+    count_queued(t, 1);
+    list_insert_before(before, &t->node);
+}
+
+static void unqueue(struct task *t, enum task_state state) {
+    list_remove(&t->node);
+    if (t->group_size == 0 && t->client_txn == NULL)
+        count_queued(t, -1);
+    t->state = state;
+}
+
+void task_queue_remove(struct task *t) {
+    unqueue(t, TASK_IDLE);
+}
+
+void task_queue_take(struct task *t) {
+    unqueue(t, TASK_SENT);
+}
+
+void task_queue_push_front(struct task *t) {
+    if (t->group_size == 0) {
+        task_queue_insert(t, t->op->queue.next);
+        return;
+    }
+    t->state = TASK_QUEUED;
+    list_push_front(&queued.suspects, &t->node);
+}
+
+void task_queue_add(struct task *t) {
+    if (task_size(t) > OP_MAX_BYTES) {
+        t->state = TASK_QUEUED;
+        t->group_size = 1;
+        list_push_back(&queued.too_large, &t->node);
+    } else {
+        t->group_size = 0;
+        task_queue_insert(t, &t->op->queue);
+    }
+}
+
+/* Not done in task_queue_add(), because its callers still use the task afterwards. */
+void task_queue_fail_too_large(void) {
+    static const struct op_error error = { OP_TOO_LARGE,
+                                           "it is larger than a statement of the database can be" };
+    struct list *node;
+
+    while ((node = list_pop_front(&queued.too_large)) != NULL) {
+        struct task *t = LIST_ENTRY(node, struct task, node);
+
+        task_reset(t);
+        task_fail(t, &error);
+    }
+}
+
+struct list *task_queue_suspects(void) {
+    return &queued.suspects;
+}
+
+size_t task_queue_count(enum conn_kind kind) {
+    return queued.counts[kind];
+}
+
+bool task_queue_is_empty(void) {
+    return task_queue_next(0) == NULL && list_empty(&queued.suspects) && list_empty(&queued.too_large);
+}
