@@ -97,7 +97,7 @@ static void send_claim(int64_t scan_position, int count) {
     params_set_int4(&params, 3, count);
     params_set_time(&params, 4, wall_us());
     params_set_int2(&params, 5, NODE);
-    send_statement(SQL_CLAIM_WALK);
+    send_statement(SQL_CLAIM_SCAN);
 }
 
 static void send_ack(void) {
@@ -297,7 +297,7 @@ static void connect_db(const char *conninfo) {
         die("session", PQerrorMessage(run.conn));
     PQclear(res);
     prepare(SQL_ADD_JOBS_ALIKE);
-    prepare(SQL_CLAIM_WALK);
+    prepare(SQL_CLAIM_SCAN);
     prepare(SQL_ACK_JOBS);
     if (!PQenterPipelineMode(run.conn))
         die("pipeline", PQerrorMessage(run.conn));

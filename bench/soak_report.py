@@ -77,7 +77,7 @@ PANELS = (("jobs/s", (("through_per_s", "at a fixed rate"), ("probe_per_s", "fla
           ("add to delivery, ms", (("deliver_p50_ms", "p50"), ("deliver_p99_ms", "p99"))),
           ("MB", (("job_mb", "table job"), ("job_index_mb", "its indexes"))),
           ("MB of memory", (("server_mb", "server"), ("sessions_mb", "its sessions"))))
-BLOCK_STATEMENTS = ("add_jobs", "claim_walk", "claim_keys", "ack_jobs", "wake_due", "save_counters")
+BLOCK_STATEMENTS = ("add_jobs", "claim_scan", "claim_keys", "ack_jobs", "wake_due", "save_counters")
 
 
 def panel(label, lines, samples):

@@ -2,7 +2,7 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- Leases up to count ready jobs of a queue between two keys, the first key excluded: claim_walk.sql.
+-- Leases up to count ready jobs of a queue between two keys, the first key excluded: claim_scan.sql.
 create or replace function pgdisque.api_claim(
     queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
 ) returns setof pgdisque.job

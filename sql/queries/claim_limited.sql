@@ -12,7 +12,7 @@
 --         $8 rank, $9 id (redelivery keys)
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark,
 --          headers,
---          is_walked (it is after the scan position),
+--          is_scanned (it is after the scan position),
 --          room (number of jobs after the scan position that could be leased),
 --          soon (another session is changing slots, or has the tokens),
 --          wait_ms (time until there are tokens; null: not waiting for tokens); if no job was leased,
@@ -134,7 +134,7 @@ returned as materialized (
     limit (select p.jobs from places as p)
     for update of r skip locked
 ),
-walked as materialized (
+scanned as materialized (
     select r.ctid as place, r.rank, r.id
     from pgdisque.job as r
     where r.queue_id = $1::integer
@@ -148,20 +148,20 @@ walked as materialized (
     for update skip locked
 ),
 picked as materialized (
-    select o.place, o.n, null::tid as slot_place, true as is_own, false as is_walked
+    select o.place, o.n, null::tid as slot_place, true as is_own, false as is_scanned
     from own as o
     union all
     select
         c.place, (array(select f.n from free as f))[c.ordinal], (array(select f.place from free as f))[c.ordinal],
-        false, c.is_walked
+        false, c.is_scanned
     from (
-        select b.place, b.is_walked, row_number() over (order by b.rank, b.id) as ordinal
+        select b.place, b.is_scanned, row_number() over (order by b.rank, b.id) as ordinal
         from (
-            select k.place, k.rank, k.id, false as is_walked
+            select k.place, k.rank, k.id, false as is_scanned
             from returned as k
             union all
             select w.place, w.rank, w.id, true
-            from walked as w
+            from scanned as w
         ) as b
     ) as c
 ),
@@ -172,7 +172,7 @@ taken as (
     from picked as p
     where j.ctid = p.place
     returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-        {{delay_mark(j)}} as delay_mark, j.headers, p.slot_place, p.is_own, p.is_walked
+        {{delay_mark(j)}} as delay_mark, j.headers, p.slot_place, p.is_own, p.is_scanned
 ),
 filled as (
     update pgdisque.slot as s
@@ -197,7 +197,7 @@ spent as (
 )
 select
     t.rank, t.id, t.ready_at, t.expires_at, t.retry, t.nacks, t.additional_deliveries, t.body, t.delay_mark, t.headers,
-    t.is_walked, r.room, r.soon, r.wait_ms
+    t.is_scanned, r.room, r.soon, r.wait_ms
 from (
     select
         ((select p.jobs from places as p) - (select count(*) from returned))::integer as room,

@@ -78,7 +78,7 @@ static void wait_for_turn(struct client_txn *b, bool in_front) {
         list_push_front(&waiting, &b->node);
     else
         list_push_back(&waiting, &b->node);
-    task_queue_count_bundled((long)b->count);
+    task_queue_count_client_txns((long)b->count);
 }
 
 void client_txn_send(struct client_txn *b) {
@@ -88,7 +88,7 @@ void client_txn_send(struct client_txn *b) {
 
 static void client_txn_append_task(struct txn *f, struct client_txn *b) {
     list_remove(&b->node);
-    task_queue_count_bundled(-(long)b->count);
+    task_queue_count_client_txns(-(long)b->count);
     for (size_t at = 0; at < b->count;) {
         size_t count = run_of(b, at);
 

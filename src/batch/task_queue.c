@@ -75,7 +75,7 @@ static void count_queued(const struct task *t, int change) {
     queued.counts[op->conn] += (size_t)change;
 }
 
-void task_queue_count_bundled(long change) {
+void task_queue_count_client_txns(long change) {
     queued.counts[CONN_WRITE] += (size_t)change;
 }
 

@@ -36,7 +36,7 @@ struct list *task_queue_suspects(void);
 /* Queued tasks of the operations of a connection, with those of client transactions. */
 size_t task_queue_count(enum conn_kind kind);
 /* Adds change to the number of queued tasks of client transactions. */
-void task_queue_count_bundled(long change);
+void task_queue_count_client_txns(long change);
 /* True if there is neither a queued task nor a suspect. The tasks of client transactions are not looked at. */
 bool task_queue_is_empty(void);
 /* Called at the end of a turn. */

@@ -51,10 +51,10 @@ void txn_append_task(struct txn *f, struct task *t) {
     task_queue_take(t);
 }
 
-/* True if t fits into a statement with that many rows and bytes, in a transaction with in_flight bytes. */
-static bool fits_in_statement(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
+/* True if t fits into a statement with that many rows and bytes, in a transaction with txn_bytes bytes. */
+static bool fits_in_statement(size_t txn_bytes, size_t rows, size_t bytes, const struct task *t) {
     return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
-           in_flight + task_size(t) <= OP_MAX_BYTES;
+           txn_bytes + task_size(t) <= OP_MAX_BYTES;
 }
 
 bool txn_statement_has_room(const struct txn *f, const struct params *p, const struct task *t) {

@@ -102,7 +102,7 @@ static void choose(void) {
     }
 }
 
-void counter_audit_doubtful(void) {
+void counter_audit_tick(void) {
     if (counter_audit.task.state != TASK_IDLE)
         return;
     for (size_t i = 0; i < counter_audit.count; i++)

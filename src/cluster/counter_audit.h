@@ -15,6 +15,6 @@
 bool counter_audit_is_pending(void);
 /* Call once a second. Takes the counts of the last audit if the queue has not changed since. Then starts to count
  * the next queues with suspect counters. */
-void counter_audit_doubtful(void);
+void counter_audit_tick(void);
 
 #endif

@@ -84,7 +84,7 @@ static void peer_queues_find_encode(struct params *p, struct task *t) {
 }
 
 /* Adds or updates a queue. Nothing is known of a new queue, so its first claim scans all of it. */
-static struct queue *meet_queue(const PGresult *rows, int row) {
+static struct queue *load_peer_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, COL_FIND_QUEUES_NAME));
 
     if (q->id == 0) {
@@ -134,7 +134,7 @@ static void find_ended(void) {
 static void peer_queues_find_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
-        (void)meet_queue(rows, i);
+        (void)load_peer_queue(rows, i);
     find_ended();
 }
 
@@ -169,7 +169,7 @@ static void peer_queues_look_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
         bool known = queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID)) != NULL;
-        struct queue *q = meet_queue(rows, i);
+        struct queue *q = load_peer_queue(rows, i);
 
         if (!known)
             queue_suspect(q);

@@ -436,7 +436,7 @@ void peers_tick(void) {
     /* This server wakes the delayed jobs of a peer if the peer fails. */
     if (deaf || node_has_peers())
         expiry_wake_at(clock_db());
-    counter_audit_doubtful();
+    counter_audit_tick();
 }
 
 void peers_reconnected(void) {

@@ -160,7 +160,7 @@ void cmd_publish(struct req *r) {
 struct channels {
     struct long_work work;
     struct req *req;
-    struct pubsub_walk walk;
+    struct pubsub_iter iter;
     struct buf found;
     size_t count;
 };
@@ -175,7 +175,7 @@ static bool pubsub_is_wanted(const struct req *r, struct slice name) {
 }
 
 static bool channels_end(struct channels *ch) {
-    pubsub_walk_end(&ch->walk);
+    pubsub_iter_end(&ch->iter);
     reply_array(ch->req, ch->count);
     buf_append(reply_buf(ch->req), buf_ptr(&ch->found), buf_len(&ch->found));
     buf_free(&ch->found);
@@ -189,7 +189,7 @@ static bool list_some_channels(struct long_work *w) {
     struct budget piece = budget_of(LONG_WORK_US);
 
     while (!budget_is_over(&piece)) {
-        name = client_has_gone(ch->req->client) ? NULL : pubsub_walk_next(&ch->walk);
+        name = client_has_gone(ch->req->client) ? NULL : pubsub_iter_next(&ch->iter);
         if (name == NULL)
             return channels_end(ch);
         if (!pubsub_is_wanted(ch->req, *name))
@@ -206,7 +206,7 @@ static void list_channels(struct req *r) {
     if (!args_patterns_or_reply(r, 2, 1))
         return;
     ch->req = r;
-    pubsub_walk_begin(&ch->walk);
+    pubsub_iter_begin(&ch->iter);
     long_work_begin(&ch->work, list_some_channels);
 }
 

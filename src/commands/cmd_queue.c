@@ -112,8 +112,8 @@ static const char *find_source(struct req *r, struct slice name, struct get_sour
     }
     if (name.len > PATTERN_MAX)
         return "LIMIT a pattern must be at most 1024 bytes long";
-    source->glob = pattern_use_by(name, queue_rights_are_all(r) ? NULL : r->user, r->right);
-    return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
+    source->pattern = pattern_use_by(name, queue_rights_are_all(r) ? NULL : r->user, r->right);
+    return source->pattern == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
 }
 
 /* NULL if an error was replied. */
@@ -130,8 +130,8 @@ static struct get *make_get(struct req *r, int first_queue) {
     if (error == NULL)
         return get_new(r, sources, count);
     for (size_t i = 0; i < found; i++)
-        if (sources[i].glob != NULL)
-            pattern_leave(sources[i].glob);
+        if (sources[i].pattern != NULL)
+            pattern_leave(sources[i].pattern);
     req_error(r, "%s", error);
     return NULL;
 }

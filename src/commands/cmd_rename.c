@@ -42,7 +42,7 @@ struct renaming {
     bool apart;   /* over CONN_LARGE: until its end this server sends no claims to the queues */
     int64_t sign; /* -1: the target has the other consume end, so the order of the jobs is reversed */
     struct row_waiter row_waiter;
-    struct queue_scan walk; /* scan of from */
+    struct queue_scan scan; /* of from */
     /* Set while the result is read. */
     int64_t named_moved; /* moved jobs that it names */
     int64_t named_emptied;
@@ -70,7 +70,7 @@ static void release_claims(struct renaming *n) {
 }
 
 static void rename_left(struct renaming *n) {
-    position_end(&n->walk);
+    position_end(&n->scan);
     release_claims(n);
     n->from->users--;
     n->to->users--;
@@ -198,7 +198,7 @@ static void rename_start(struct req *r, struct queue *from) {
         .req = r, .from = from, .to = queue_get(r->argv[2]), .only_new = r->cmd->handler == cmd_renamenx
     };
     row_waiter_init(&n->row_waiter, &r->task, on_rename_known, rename_fail);
-    list_init(&n->walk.node);
+    list_init(&n->scan.node);
     r->data = n;
     n->from->users++;
     n->to->users++;
@@ -265,15 +265,15 @@ static void encode_up_to(struct params *p, struct task *t, int64_t most) {
 static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    take_note_scan(n->from, &n->walk);
+    take_note_scan(n->from, &n->scan);
     encode_up_to(p, t, key_is_in_txn(n->req) ? RENAME_IN_TXN_MOST : RENAME_APART_FROM);
 }
 
 static void rename_encode_large(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    take_note_scan(n->from, &n->walk);
-    position_note_apart(&n->from->scan, &n->walk);
+    take_note_scan(n->from, &n->scan);
+    position_note_apart(&n->from->scan, &n->scan);
     encode_up_to(p, t, RENAME_ANY);
 }
 
@@ -366,7 +366,7 @@ static void rename_refuse(struct renaming *n, enum outcome outcome) {
 static void rename_count(struct renaming *n, const struct outcome_row *o) {
     jobs_left(n->from, o->moved - n->named_moved);
     jobs_left(n->to, o->emptied - n->named_emptied);
-    position_advance(&n->from->scan, &n->walk, NULL, true);
+    position_advance(&n->from->scan, &n->scan, NULL, true);
     jobs_arrived(n->to, o->first, o->moved);
     reply(n);
 }
@@ -379,7 +379,7 @@ static void rename_done(struct task *t, const PGresult *rows) {
         rename_count(n, &o);
     } else if (o.outcome == RENAME_TOO_MANY && !key_is_in_txn(n->req)) {
         /* The counters knew fewer jobs. */
-        position_end(&n->walk);
+        position_end(&n->scan);
         move_apart(n);
     } else {
         rename_refuse(n, o.outcome);
@@ -406,7 +406,7 @@ static void rename_done_large(struct task *t, const PGresult *rows) {
 static bool rename_again(struct task *t, bool unknown) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    position_end(&n->walk);
+    position_end(&n->scan);
     if (!unknown)
         return true;
     rename_left(n);

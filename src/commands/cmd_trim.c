@@ -90,7 +90,7 @@ struct trimming {
     struct list_read look;
     int64_t start;
     int64_t stop;
-    struct queue_scan walk;
+    struct queue_scan scan;
     struct list joined; /* struct trimming: requests with the same range that came before this one was sent */
     struct list node;
 };
@@ -117,7 +117,7 @@ static void trim_encode(struct params *p, struct task *task) {
 
     if (t->look.q->trim == t)
         t->look.q->trim = NULL;
-    take_note_scan(t->look.q, &t->walk);
+    take_note_scan(t->look.q, &t->scan);
     if (only_keeps(t))
         list_read_encode(p, &t->look);
     else
@@ -130,7 +130,7 @@ static void trim_encode(struct params *p, struct task *task) {
 }
 
 static void trim_leave(struct trimming *t) {
-    position_end(&t->walk);
+    position_end(&t->scan);
     if (t->look.q->trim == t)
         t->look.q->trim = NULL;
 }
@@ -158,7 +158,7 @@ static void trim_done(struct task *task, const PGresult *rows) {
             last = key;
     }
     if (last.queue_id != 0)
-        position_advance(&t->look.q->scan, &t->walk, &last, false);
+        position_advance(&t->look.q->scan, &t->scan, &last, false);
     all_trimmed(task);
 }
 
@@ -217,7 +217,7 @@ void cmd_ltrim(struct req *r) {
         req_ok(r);
         return;
     }
-    list_init(&t->walk.node);
+    list_init(&t->scan.node);
     list_init(&t->joined);
     list_init(&t->node);
     if (trim_join(t))

@@ -3,7 +3,7 @@
 
 #include "base/time_budget.h"
 #include "commands/rights.h"
-#include "net/client_walk.h"
+#include "net/client_iter.h"
 #include "net/connection.h"
 #include "net/long_work.h"
 #include "net/pubsub.h"
@@ -61,15 +61,15 @@ static void revoke_check(struct client *c, bool is_me) {
 
 static struct {
     struct long_work work;
-    struct client_walk walk;
+    struct client_iter iter;
     uint64_t me; /* ID of the client that made the last change; 0: none */
     bool runs;
-    bool again; /* users have changed since the walk began */
+    bool again; /* users have changed since the iteration began */
 } check;
 
 /* True: there is another client to check. */
 static bool check_next(void) {
-    struct client *c = client_walk_next(&check.walk);
+    struct client *c = client_iter_next(&check.iter);
 
     if (c != NULL) {
         if (c->id != check.me)
@@ -79,7 +79,7 @@ static bool check_next(void) {
     check.runs = check.again;
     check.again = false;
     if (check.runs)
-        client_walk_begin(&check.walk);
+        client_iter_begin(&check.iter);
     return check.runs;
 }
 
@@ -103,6 +103,6 @@ void revoke_lost_rights(struct client *me) {
     if (check.runs)
         return;
     check.runs = true;
-    client_walk_begin(&check.walk);
+    client_iter_begin(&check.iter);
     long_work_begin(&check.work, revoke_step);
 }

@@ -164,7 +164,7 @@ static void copy_text(char *out, size_t size, struct slice s) {
     snprintf(out, size, "%.*s", (int)s.len, s.ptr);
 }
 
-static void learn_node(const PGresult *rows, int row) {
+static void load_node(const PGresult *rows, int row) {
     struct node n = {
         .number = (uint16_t)row_int2(rows, row, COL_LOAD_NODES_NUMBER),
         .port = row_int4(rows, row, COL_LOAD_NODES_PORT),
@@ -195,7 +195,7 @@ static void nodes_done(struct task *t, const PGresult *rows) {
         if (!bootstrap_has_row(nodes[i], rows))
             node_forget(nodes[i]);
     for (int i = 0; i < PQntuples(rows); i++)
-        learn_node(rows, i);
+        load_node(rows, i);
 }
 
 void load_nodes(void) {
@@ -236,7 +236,7 @@ static void now_begin(struct params *p) {
 
 /* This server does not know a lease of its own. If transactions were lost, one of them gave the lease and no client
  * has the job. Otherwise the lease had ended by a clock that was set back since. */
-static void meet_own_lease(struct job_key key, int64_t until) {
+static void load_own_lease(struct job_key key, int64_t until) {
     bool stray = !lease_known(key.id);
 
     lease_add(key, until);
@@ -246,13 +246,13 @@ static void meet_own_lease(struct job_key key, int64_t until) {
 
 /* A lease without an end looks the same whether the job was delivered or not, so at-most-once jobs are left alone.
  * Live servers watch their own leases. */
-static void meet_lease(struct job_key key, int64_t until, uint16_t owner) {
+static void load_lease(struct job_key key, int64_t until, uint16_t owner) {
     const struct node *n = node_by_number(owner);
 
     if (until == TIME_NEVER)
         return;
     if (owner == node_self()->number)
-        meet_own_lease(key, until);
+        load_own_lease(key, until);
     else if (owner == 0 ? node_is_leader() : n == NULL || !n->live)
         lease_add_foreign(key, until, owner);
 }
@@ -269,7 +269,7 @@ static void leases_done(struct task *t, const PGresult *rows) {
             dead_letter_job(key, NULL, NULL);
             continue;
         }
-        meet_lease(key, until, (uint16_t)row_int2(rows, i, COL_LOAD_LEASES_OWNER));
+        load_lease(key, until, (uint16_t)row_int2(rows, i, COL_LOAD_LEASES_OWNER));
         if (last)
             lease_set_last(key.id);
     }

@@ -24,7 +24,7 @@ void list_pages_begin(struct list_pages *p) {
     p->jobs = 0;
     p->lost = false;
     task_init(&p->task, p->op);
-    list_init(&p->walk.node);
+    list_init(&p->scan.node);
     p->q->users++;
     claim_ahead_return(p->q);
     batch_add(&p->task);
@@ -76,13 +76,13 @@ static void bulk_go_on(struct list_pages *p, const PGresult *rows) {
 }
 
 static void bulk_page_fail(struct task *t, const struct op_error *error) {
-    position_end(&pages_of(t)->walk);
+    position_end(&pages_of(t)->scan);
     bulk_end(pages_of(t), error);
 }
 
 /* A repeated page does not change a job twice. bootstrap.c reads the counters again. */
 static bool page_again(struct task *t, bool unknown) {
-    position_end(&pages_of(t)->walk);
+    position_end(&pages_of(t)->scan);
     pages_of(t)->lost |= unknown;
     return true;
 }
@@ -102,7 +102,7 @@ void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col
 static void empty_encode(struct params *params, struct task *t) {
     struct list_pages *p = pages_of(t);
 
-    take_note_scan(p->q, &p->walk);
+    take_note_scan(p->q, &p->scan);
     bulk_page_encode(params, t);
 }
 
@@ -110,9 +110,9 @@ static void empty_encode(struct params *params, struct task *t) {
 static void bulk_learn(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
     bool last = is_last(rows);
 
-    if (!job_key_before(p->walk.start, from))
-        position_advance(&p->q->scan, &p->walk, last ? &p->until : &p->after, last && is_only);
-    position_end(&p->walk);
+    if (!job_key_before(p->scan.start, from))
+        position_advance(&p->q->scan, &p->scan, last ? &p->until : &p->after, last && is_only);
+    position_end(&p->scan);
 }
 
 /* Columns: those of read_keys(), then those of list_job_deleted(). */

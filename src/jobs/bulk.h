@@ -33,7 +33,7 @@ struct list_pages {
     struct task task;
     struct job_key after; /* last key of the pages so far */
     struct job_key until; /* last key to change */
-    struct queue_scan walk;
+    struct queue_scan scan;
 };
 
 void list_pages_begin(struct list_pages *p);

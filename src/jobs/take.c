@@ -31,7 +31,7 @@ static const struct take_kind {
     bool last;          /* from the end that is not the consume end */
 } take_kinds[TAKE_KINDS] = {
     [TAKE_KEYS] = { .op = &op_claim_keys },
-    [TAKE_LEASE] = { .op = &op_claim_walk, .limited = &op_claim_limited },
+    [TAKE_LEASE] = { .op = &op_claim_scan, .limited = &op_claim_limited },
     [TAKE_POP_FIRST] = { .op = &op_pop_first, .limited = &op_pop_limited, .removes = true },
     [TAKE_POP_LAST] = { .op = &op_pop_last, .limited = &op_pop_limited, .removes = true, .last = true },
     [TAKE_MOVE_FIRST] = { .op = &op_move_first, .limited = &op_pop_limited, .removes = true, .moves = true },
@@ -63,10 +63,10 @@ struct take {
     size_t row_count;
     struct moved_job *moved; /* moves: the same rows in the same order */
     size_t room;             /* rows that the scan looked for: slot_count, or fewer by the limits */
-    size_t walked;           /* rows that the scan found */
+    size_t scanned;          /* rows that the scan found */
     struct job_key end;      /* the last of them */
     int64_t sent_us;         /* clock_db(): begin of the leases */
-    struct queue_scan walk;
+    struct queue_scan scan;
     uint64_t rooms;      /* value of queue.rooms when the statement was built */
     struct list in_plan; /* while it is not sent */
 };
@@ -94,12 +94,12 @@ static struct take *take_new(struct queue *q, const struct take_kind *kind) {
     t->kind = kind;
     list_init(&t->task.node);
     list_init(&t->in_plan);
-    list_init(&t->walk.node);
+    list_init(&t->scan.node);
     return t;
 }
 
 static void take_free(struct take *t) {
-    position_end(&t->walk);
+    position_end(&t->scan);
     free(t->slots);
     free(t->keys);
     free(t->rows);
@@ -116,7 +116,7 @@ static void add_slot(struct take *t, struct slot s) {
 }
 
 /* The claims for g found no job, because all jobs of its queues are ahead. */
-static bool is_in_vain(const struct get *g, size_t jobs) {
+static bool found_none(const struct get *g, size_t jobs) {
     return jobs == 0 && g->refusal == NULL && !g->unblocked;
 }
 
@@ -132,7 +132,7 @@ static void slot_end(struct slot s) {
             jobs++;
         }
     }
-    if (!is_in_vain(s.get, jobs) || !claim_ahead_give_rest(s.get))
+    if (!found_none(s.get, jobs) || !claim_ahead_give_rest(s.get))
         get_finish(s.get);
 }
 
@@ -259,8 +259,8 @@ static void plan_fresh_pop(struct get *g) {
 static bool plan_from(struct get *g, struct get_source from) {
     struct queue *q = from.q;
 
-    if (q == NULL && (q = pattern_find(from.glob, turn_is_open)) != NULL)
-        glob_served(from.glob, q);
+    if (q == NULL && (q = pattern_find(from.pattern, turn_is_open)) != NULL)
+        pattern_served(from.pattern, q);
     if (q == NULL || !turn_has_more(q) || !(g->places == 0 || fits_in_plan(q)))
         return false;
     plan_slot(q, &take_kinds[TAKE_LEASE], g);
@@ -383,10 +383,10 @@ static void take_send(struct take *t, struct op *op) {
     batch_add(&t->task);
 }
 
-/* Takes redelivery keys for the slots of walk. */
-static void take_keys(struct take *t, const struct take *walk) {
+/* Takes redelivery keys for the slots of scan. */
+static void take_keys(struct take *t, const struct take *scan) {
     struct queue *q = t->q;
-    size_t most = q->scan.key_count < walk->slot_count ? q->scan.key_count : walk->slot_count;
+    size_t most = q->scan.key_count < scan->slot_count ? q->scan.key_count : scan->slot_count;
     struct job_key key;
 
     if (most == 0)
@@ -397,23 +397,23 @@ static void take_keys(struct take *t, const struct take *walk) {
 }
 
 /* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
-static void split_keys(struct take *walk) {
-    struct queue *q = walk->q;
+static void split_keys(struct take *scan) {
+    struct queue *q = scan->q;
     struct take *keys;
 
     if (q->scan.key_count == 0 || q->claims.latest[TAKE_KEYS] != NULL)
         return;
     keys = take_new(q, &take_kinds[TAKE_KEYS]);
-    take_keys(keys, walk);
+    take_keys(keys, scan);
     if (keys->key_count == 0) {
         take_free(keys);
         return;
     }
     for (size_t i = 0; i < keys->key_count; i++)
-        add_slot(keys, walk->slots[i]);
-    walk->slot_count -= keys->key_count;
-    for (size_t i = 0; i < walk->slot_count; i++)
-        walk->slots[i] = walk->slots[i + keys->key_count];
+        add_slot(keys, scan->slots[i]);
+    scan->slot_count -= keys->key_count;
+    for (size_t i = 0; i < scan->slot_count; i++)
+        scan->slots[i] = scan->slots[i + keys->key_count];
     q->claims.latest[TAKE_KEYS] = keys;
     take_send(keys, keys->kind->op);
 }
@@ -501,12 +501,12 @@ static struct job_key first_key(const struct take *t) {
     return first;
 }
 
-static struct take *begin_walk(struct params *p, struct task *task) {
+static struct take *begin_scan(struct params *p, struct task *task) {
     struct take *t = take_of(task);
     struct job_key first = first_key(t);
 
     forget_latest(t);
-    take_note_scan(t->q, &t->walk);
+    take_note_scan(t->q, &t->scan);
     t->sent_us = clock_db();
     t->rooms = t->q->limits.rooms;
     params_set_int4(p, 0, t->q->id);
@@ -517,8 +517,8 @@ static struct take *begin_walk(struct params *p, struct task *task) {
     return t;
 }
 
-static void walk_encode(struct params *p, struct task *task) {
-    (void)begin_walk(p, task);
+static void claim_scan_encode(struct params *p, struct task *task) {
+    (void)begin_scan(p, task);
     params_set_int2(p, 5, (int16_t)node_self()->number);
 }
 
@@ -543,7 +543,7 @@ static void keys_encode(struct params *p, struct task *task) {
 }
 
 static void limited_encode(struct params *p, struct task *task) {
-    const struct take *t = begin_walk(p, task);
+    const struct take *t = begin_scan(p, task);
 
     params_set_int2(p, 5, (int16_t)node_self()->number);
     /* An array must have an element, and no job has the id 0. */
@@ -572,14 +572,14 @@ static void encode_places(struct params *p, int col, struct take *t) {
 }
 
 static void pop_take_encode(struct params *p, struct task *task) {
-    struct take *t = begin_walk(p, task);
+    struct take *t = begin_scan(p, task);
 
     if (t->kind->moves)
         encode_places(p, 5, t);
 }
 
 static void pop_limited_encode(struct params *p, struct task *task) {
-    struct take *t = begin_walk(p, task);
+    struct take *t = begin_scan(p, task);
 
     params_set_bool(p, 5, t->kind->last);
     encode_places(p, 6, t);
@@ -588,12 +588,12 @@ static void pop_limited_encode(struct params *p, struct task *task) {
 /* ---- rows ---- */
 
 /* A limited claim also returns jobs that its scan did not find. */
-static bool is_walked(const struct take *t, const PGresult *rows, int i) {
-    return t->task.op != &op_claim_limited || row_bool(rows, i, COL_CLAIM_LIMITED_IS_WALKED);
+static bool is_of_scan(const struct take *t, const PGresult *rows, int i) {
+    return t->task.op != &op_claim_limited || row_bool(rows, i, COL_CLAIM_LIMITED_IS_SCANNED);
 }
 
-static void note_walked(struct take *t, struct job_key key) {
-    if (t->walked++ == 0 || (t->kind->last ? job_key_before(key, t->end) : job_key_before(t->end, key)))
+static void note_scanned(struct take *t, struct job_key key) {
+    if (t->scanned++ == 0 || (t->kind->last ? job_key_before(key, t->end) : job_key_before(t->end, key)))
         t->end = key;
 }
 
@@ -610,8 +610,8 @@ static void take_read_row(struct take *t, const PGresult *rows, int i) {
         *job = t->moved[i].job;
     }
     t->row_count++;
-    if (is_walked(t, rows, i))
-        note_walked(t, job->key);
+    if (is_of_scan(t, rows, i))
+        note_scanned(t, job->key);
 }
 
 static void take_read_rows(struct take *t, const PGresult *rows, int n) {
@@ -627,7 +627,7 @@ static void take_read_rows(struct take *t, const PGresult *rows, int n) {
 /* ---- the scan position ---- */
 
 static bool has_all(const struct take *t) {
-    return t->walked >= t->room;
+    return t->scanned >= t->room;
 }
 
 static bool is_among(const struct take *t, struct job_key key) {
@@ -640,7 +640,7 @@ static bool is_among(const struct take *t, struct job_key key) {
 /* Did the statement look for the job? A pop finds it by its scan. A limited claim that had no room did not look for
  * all keys. */
 static bool was_sought(const struct take *t, struct job_key key) {
-    return t->kind->removes ? t->walked > 0 && !job_key_before(t->end, key) : is_among(t, key);
+    return t->kind->removes ? t->scanned > 0 && !job_key_before(t->end, key) : is_among(t, key);
 }
 
 /* If the statement looked for a key and did not return it, the job is gone. The other keys are put back. */
@@ -660,13 +660,13 @@ static void forget_returned(struct take *t) {
 }
 
 /* A scan from the last end tells nothing about the position, unless it reached the first job. */
-static void take_learn(struct take *t) {
+static void take_apply(struct take *t) {
     if (t->kind->removes)
         forget_returned(t);
     if (has_all(t))
         return_keys(t);
     if (!t->kind->last || !has_all(t))
-        position_advance(&t->q->scan, &t->walk, t->walked > 0 ? &t->end : NULL, !has_all(t));
+        position_advance(&t->q->scan, &t->scan, t->scanned > 0 ? &t->end : NULL, !has_all(t));
 }
 
 /* ---- giving ---- */
@@ -759,7 +759,7 @@ static void uncount_sent(const struct take *t) {
 static void end_take(struct take *t) {
     uncount_sent(t);
     if (t->task.op != &op_claim_keys)
-        take_learn(t);
+        take_apply(t);
     if (t->kind->removes)
         give_popped(t);
     else
@@ -773,7 +773,7 @@ static void end_take(struct take *t) {
     take_free(t);
 }
 
-static void walk_done(struct task *task, const PGresult *rows) {
+static void claim_scan_done(struct task *task, const PGresult *rows) {
     struct take *t = take_of(task);
 
     t->room = t->slot_count;
@@ -872,10 +872,10 @@ OPERATION(claim_keys, .takes = true, .begin = take_begin_keys, .encode = keys_en
     OPERATION(id, .takes = true, .alone = true, .most = TAKES_MOST, .encode = encoder, .on_end = end, \
               .fail = take_fail, .again = take_again)
 
-TAKE_OP(claim_walk, walk_encode, walk_done);
+TAKE_OP(claim_scan, claim_scan_encode, claim_scan_done);
 TAKE_OP(claim_limited, limited_encode, claim_limited_done);
-TAKE_OP(pop_first, pop_take_encode, walk_done);
-TAKE_OP(pop_last, pop_take_encode, walk_done);
-TAKE_OP(move_first, pop_take_encode, walk_done);
-TAKE_OP(move_last, pop_take_encode, walk_done);
+TAKE_OP(pop_first, pop_take_encode, claim_scan_done);
+TAKE_OP(pop_last, pop_take_encode, claim_scan_done);
+TAKE_OP(move_first, pop_take_encode, claim_scan_done);
+TAKE_OP(move_last, pop_take_encode, claim_scan_done);
 TAKE_OP(pop_limited, pop_limited_encode, pop_limited_done);

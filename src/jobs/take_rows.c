@@ -20,13 +20,13 @@ static void check_rank(const struct queue *q, int16_t rank) {
 static void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q) {
     *job = (struct job){
         .q = q,
-        .key = row_key(q->id, rows, row, col + COL_CLAIM_WALK_RANK),
-        .ready_at = row_time(rows, row, col + COL_CLAIM_WALK_READY_AT),
-        .expires_at = row_time(rows, row, col + COL_CLAIM_WALK_EXPIRES_AT),
-        .retry = row_int4(rows, row, col + COL_CLAIM_WALK_RETRY),
-        .nacks = row_int4(rows, row, col + COL_CLAIM_WALK_NACKS),
-        .additional_deliveries = row_int4(rows, row, col + COL_CLAIM_WALK_ADDITIONAL_DELIVERIES),
-        .body = row_bytes(rows, row, col + COL_CLAIM_WALK_BODY),
+        .key = row_key(q->id, rows, row, col + COL_CLAIM_SCAN_RANK),
+        .ready_at = row_time(rows, row, col + COL_CLAIM_SCAN_READY_AT),
+        .expires_at = row_time(rows, row, col + COL_CLAIM_SCAN_EXPIRES_AT),
+        .retry = row_int4(rows, row, col + COL_CLAIM_SCAN_RETRY),
+        .nacks = row_int4(rows, row, col + COL_CLAIM_SCAN_NACKS),
+        .additional_deliveries = row_int4(rows, row, col + COL_CLAIM_SCAN_ADDITIONAL_DELIVERIES),
+        .body = row_bytes(rows, row, col + COL_CLAIM_SCAN_BODY),
     };
     if (job->nacks == 0 && job->additional_deliveries == 0)
         job->due_us = job->ready_at;
@@ -39,9 +39,9 @@ void take_read_leased(struct job *job, const PGresult *rows, int row, int col, s
     int32_t mark = 0, delay;
 
     take_read(job, rows, row, col, q);
-    if (!row_null(rows, row, col + COL_CLAIM_WALK_DELAY_MARK))
-        mark = row_int4(rows, row, col + COL_CLAIM_WALK_DELAY_MARK);
-    job->headers = row_jsonb_or_null(rows, row, col + COL_CLAIM_WALK_HEADERS);
+    if (!row_null(rows, row, col + COL_CLAIM_SCAN_DELAY_MARK))
+        mark = row_int4(rows, row, col + COL_CLAIM_SCAN_DELAY_MARK);
+    job->headers = row_jsonb_or_null(rows, row, col + COL_CLAIM_SCAN_HEADERS);
     if (job->headers.ptr != NULL)
         queue_note_body(q, job->body.len + job->headers.len);
     job->lease_us = int64_minus(job->ready_at, since_us);
@@ -52,7 +52,7 @@ void take_read_leased(struct job *job, const PGresult *rows, int row, int col, s
 }
 
 /* The columns before deliveries are those of take_read(). */
-_Static_assert((int)COL_POP_FIRST_BODY == (int)COL_CLAIM_WALK_BODY,
+_Static_assert((int)COL_POP_FIRST_BODY == (int)COL_CLAIM_SCAN_BODY,
                "pops return the same columns as claims, and more");
 
 struct job take_read_removed(const PGresult *rows, int row, struct queue *q) {

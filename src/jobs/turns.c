@@ -15,13 +15,13 @@ bool turn_is_open(struct queue *q) {
 }
 
 static bool may_serve(const struct wait *w) {
-    return w->from.q != NULL ? turn_has_more(w->from.q) : pattern_find(w->from.glob, turn_is_open) != NULL;
+    return w->from.q != NULL ? turn_has_more(w->from.q) : pattern_find(w->from.pattern, turn_is_open) != NULL;
 }
 
 /* ---- in turn ---- */
 
 static uint64_t *served(const struct wait *w) {
-    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
+    return w->from.q != NULL ? &w->from.q->served : &w->from.pattern->served;
 }
 
 /* An empty queue keeps its position among the queues that take turns. */
@@ -65,7 +65,7 @@ static const struct wait *first_source_with_jobs(const struct get *g) {
  * the smallest weight.
  */
 static uint64_t *position(const struct wait *w) {
-    return w->from.q != NULL ? &w->from.q->weighed : &w->from.glob->weighed;
+    return w->from.q != NULL ? &w->from.q->weighed : &w->from.pattern->weighed;
 }
 
 /* The least position that counts. */

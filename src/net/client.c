@@ -17,8 +17,8 @@
 #include "batch/batch.h"
 #include "config/config.h"
 #include "net/admission.h"
+#include "net/client_iter.h"
 #include "net/client_tls.h"
-#include "net/client_walk.h"
 #include "net/output_limits.h"
 #include "net/tls_server.h"
 #include "net/unproven.h"
@@ -68,7 +68,7 @@ static struct {
     struct list ready;
     uint64_t last_id;
     size_t count; /* number of open and closing clients */
-    struct client_walk checks;
+    struct client_iter checks;
     int64_t pause_until;
     bool pause_writes_only;
 } clients;
@@ -87,7 +87,7 @@ void client_init(struct event_base *base, const struct client_hooks *hooks) {
         list_init(&clients.states[i]);
     list_init(&clients.dirty);
     list_init(&clients.ready);
-    client_walk_begin(&clients.checks);
+    client_iter_begin(&clients.checks);
     unproven_init(base, on_unproven_event, on_unproven_ready);
 }
 
@@ -146,7 +146,7 @@ void client_touch(struct client *c) {
 
 static void set_state(struct client *c, enum client_state state) {
     c->state = state;
-    client_walks_leave(c);
+    client_iters_leave(c);
     list_remove(&c->in_state);
     list_push_back(&clients.states[state], &c->in_state);
 }
@@ -862,14 +862,14 @@ static size_t cron_share(void) {
     return share < clients.count ? share : clients.count;
 }
 
-/* The walk begins again at its end. There is a client. */
+/* The iteration begins again at its end. There is a client. */
 static struct client *next_to_check(void) {
-    struct client *c = client_walk_next(&clients.checks);
+    struct client *c = client_iter_next(&clients.checks);
 
     if (c != NULL)
         return c;
-    client_walk_begin(&clients.checks);
-    return client_walk_next(&clients.checks);
+    client_iter_begin(&clients.checks);
+    return client_iter_next(&clients.checks);
 }
 
 void clients_cron(void) {

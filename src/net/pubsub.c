@@ -45,7 +45,7 @@ static size_t topic_counts[PUBSUB_KINDS];
 static struct subscription *subscriptions[HASH_PARTS];
 static size_t client_total;
 static size_t pattern_bytes;
-static struct list walks = { &walks, &walks };
+static struct list pubsub_iters = { &pubsub_iters, &pubsub_iters };
 
 size_t pubsub_pattern_bytes(void) {
     return pattern_bytes;
@@ -76,8 +76,8 @@ static struct topic *get_topic(enum pubsub_kind kind, struct slice name) {
 static void leave_topic(enum pubsub_kind kind, struct topic *t) {
     if (--t->count > 0)
         return;
-    LIST_EACH(node, &walks) {
-        struct pubsub_walk *w = LIST_ENTRY(node, struct pubsub_walk, node);
+    LIST_EACH(node, &pubsub_iters) {
+        struct pubsub_iter *w = LIST_ENTRY(node, struct pubsub_iter, node);
 
         if (w->next == &t->in_kind)
             w->next = t->in_kind.next;
@@ -345,12 +345,12 @@ size_t pubsub_topics(enum pubsub_kind kind) {
     return topic_counts[kind];
 }
 
-void pubsub_walk_begin(struct pubsub_walk *w) {
+void pubsub_iter_begin(struct pubsub_iter *w) {
     w->next = in_order[PUBSUB_CHANNEL].next;
-    list_push_back(&walks, &w->node);
+    list_push_back(&pubsub_iters, &w->node);
 }
 
-const struct slice *pubsub_walk_next(struct pubsub_walk *w) {
+const struct slice *pubsub_iter_next(struct pubsub_iter *w) {
     const struct topic *t = LIST_ENTRY(w->next, struct topic, in_kind);
 
     if (w->next == &in_order[PUBSUB_CHANNEL])
@@ -359,7 +359,7 @@ const struct slice *pubsub_walk_next(struct pubsub_walk *w) {
     return &t->name;
 }
 
-void pubsub_walk_end(struct pubsub_walk *w) {
+void pubsub_iter_end(struct pubsub_iter *w) {
     list_remove(&w->node);
 }
 

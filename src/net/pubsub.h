@@ -59,14 +59,14 @@ size_t pubsub_topics(enum pubsub_kind kind);
 size_t pubsub_pattern_bytes(void);
 /* An iteration over the names of channels, in several turns. A name that has subscribers all the time is
  * returned once. */
-struct pubsub_walk {
+struct pubsub_iter {
     struct list node;
     struct list *next;
 };
-void pubsub_walk_begin(struct pubsub_walk *w);
+void pubsub_iter_begin(struct pubsub_iter *w);
 /* The next name; NULL at the end. */
-const struct slice *pubsub_walk_next(struct pubsub_walk *w);
-void pubsub_walk_end(struct pubsub_walk *w);
+const struct slice *pubsub_iter_next(struct pubsub_iter *w);
+void pubsub_iter_end(struct pubsub_iter *w);
 /* The number of clients that are subscribed to the name. */
 size_t pubsub_listeners(struct slice channel);
 /* The number of clients that have a subscription. */

@@ -17,14 +17,14 @@
 #define NAME_BYTES 64
 
 static struct {
-    struct glob *by_text;
-    struct glob *slots[PATTERNS_MAX];
+    struct queue_pattern *by_text;
+    struct queue_pattern *slots[PATTERNS_MAX];
     uint32_t first_free; /* no slot before it is free */
     struct list idle;
     struct list unsettled;
     struct long_work work; /* settles the patterns, one after the other */
     bool works;
-    void (*on_settled)(struct glob *g);
+    void (*on_settled)(struct queue_pattern *g);
     uint64_t waiting[GLOB_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;         /* number of these patterns */
     /* set of the indexes of queues that may have jobs; maintained while there are patterns */
@@ -32,17 +32,17 @@ static struct {
     uint32_t words; /* length of `ready` */
 } patterns;
 
-void globs_init(void) {
+void patterns_init(void) {
     list_init(&patterns.idle);
     list_init(&patterns.unsettled);
     patterns.works = false;
 }
 
-void globs_on_settled(void (*fn)(struct glob *g)) {
+void patterns_on_settled(void (*fn)(struct queue_pattern *g)) {
     patterns.on_settled = fn;
 }
 
-size_t globs_count(void) {
+size_t patterns_count(void) {
     return HASH_CNT(by_text, patterns.by_text);
 }
 
@@ -110,7 +110,7 @@ size_t glob_unescape(struct slice name, char *out) {
 
 /* ---- matches ---- */
 
-static void pattern_index_compare(struct glob *g, struct queue *q) {
+static void pattern_index_compare(struct queue_pattern *g, struct queue *q) {
     bool fits = !q->hidden && glob_match(g->text, q->name, false) &&
                 (g->user == NULL || user_may_queue(g->user, g->right, ACL_READ, q->name));
 
@@ -129,7 +129,7 @@ static void set_ready(const struct queue *q) {
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
  * are requested, and not when a command names it. */
 static void pattern_index_meet(struct queue *q) {
-    struct glob *g, *next;
+    struct queue_pattern *g, *next;
 
     if (q->matches.met)
         return;
@@ -139,14 +139,14 @@ static void pattern_index_meet(struct queue *q) {
     }
 }
 
-void globs_note(struct queue *q) {
+void patterns_note_queue(struct queue *q) {
     pattern_index_meet(q);
     if (patterns.by_text != NULL)
         set_ready(q);
 }
 
-void globs_part(struct queue *q) {
-    struct glob *g, *next;
+void patterns_drop_queue(struct queue *q) {
+    struct queue_pattern *g, *next;
 
     HASH_ITER(by_text, patterns.by_text, g, next) {
         pattern_index_make_room(&g->queues, &g->words, q->slot);
@@ -159,7 +159,7 @@ void globs_part(struct queue *q) {
 
 /* ---- life of patterns ---- */
 
-static void glob_free(struct glob *g) {
+static void pattern_free(struct queue_pattern *g) {
     list_remove(&g->idle);
     list_remove(&g->unsettled);
     HASH_DELETE(by_text, patterns.by_text, g);
@@ -179,13 +179,13 @@ static uint32_t pattern_index_free_slot(void) {
     while (patterns.first_free < PATTERNS_MAX && patterns.slots[patterns.first_free] != NULL)
         patterns.first_free++;
     if (patterns.first_free == PATTERNS_MAX && !list_empty(&patterns.idle))
-        glob_free(LIST_ENTRY(patterns.idle.next, struct glob, idle));
+        pattern_free(LIST_ENTRY(patterns.idle.next, struct queue_pattern, idle));
     return patterns.first_free;
 }
 
 /* Compares g with some queues, and returns true if queues are left. A queue that gets an index below
  * g->compared later is compared with g when it gets its first job. */
-static bool settle_some(struct glob *g) {
+static bool settle_some(struct queue_pattern *g) {
     int64_t left = STEP_NAMES;
 
     for (; g->compared < queue_slots() && left > 0; g->compared++) {
@@ -202,11 +202,11 @@ static bool settle_some(struct glob *g) {
 }
 
 static bool pattern_index_settle(struct long_work *w) {
-    struct glob *g;
+    struct queue_pattern *g;
 
     (void)w;
     if (!list_empty(&patterns.unsettled)) {
-        g = LIST_ENTRY(patterns.unsettled.next, struct glob, unsettled);
+        g = LIST_ENTRY(patterns.unsettled.next, struct queue_pattern, unsettled);
         if (settle_some(g))
             return true;
         list_remove(&g->unsettled);
@@ -217,7 +217,7 @@ static bool pattern_index_settle(struct long_work *w) {
     return patterns.works;
 }
 
-static void begin_settling(struct glob *g) {
+static void begin_settling(struct queue_pattern *g) {
     list_push_back(&patterns.unsettled, &g->unsettled);
     if (patterns.works)
         return;
@@ -228,9 +228,9 @@ static void begin_settling(struct glob *g) {
 /* Bytes of the key before the text. */
 #define KEY_USER sizeof(struct user *)
 
-static struct glob *glob_new(const char *key, size_t len, struct user *user, unsigned right) {
+static struct queue_pattern *pattern_new(const char *key, size_t len, struct user *user, unsigned right) {
     uint32_t slot = pattern_index_free_slot();
-    struct glob *g;
+    struct queue_pattern *g;
 
     if (slot == PATTERNS_MAX)
         return NULL;
@@ -250,39 +250,39 @@ static struct glob *glob_new(const char *key, size_t len, struct user *user, uns
 }
 
 /* No queue matches until the pattern is settled again. */
-static void glob_compare_again(struct glob *g) {
+static void pattern_compare_again(struct queue_pattern *g) {
     for (uint32_t at = 0; at < g->words * BITS; at++)
         if (g->queues[at / BITS] & (UINT64_C(1) << at % BITS))
             pattern_index_set_bit(queue_at(at)->matches.patterns, g->slot, false);
     if (g->queues != NULL)
         memset(g->queues, 0, g->words * sizeof *g->queues);
     g->compared = 0;
-    if (glob_is_settled(g))
+    if (pattern_is_settled(g))
         begin_settling(g);
 }
 
 void patterns_rights_changed(void) {
-    struct glob *g, *next;
+    struct queue_pattern *g, *next;
 
     HASH_ITER(by_text, patterns.by_text, g, next) {
         if (g->user != NULL)
-            glob_compare_again(g);
+            pattern_compare_again(g);
     }
 }
 
-struct glob *pattern_use(struct slice text) {
+struct queue_pattern *pattern_use(struct slice text) {
     return pattern_use_by(text, NULL, 0);
 }
 
-struct glob *pattern_use_by(struct slice text, struct user *user, unsigned right) {
+struct queue_pattern *pattern_use_by(struct slice text, struct user *user, unsigned right) {
     static char key[KEY_USER + PATTERN_MAX];
-    struct glob *g;
+    struct queue_pattern *g;
 
     memcpy(key, &user, KEY_USER);
     memcpy(key + KEY_USER, text.ptr, text.len);
     HASH_FIND(by_text, patterns.by_text, key, KEY_USER + text.len, g);
     if (g == NULL)
-        g = glob_new(key, text.len, user, right);
+        g = pattern_new(key, text.len, user, right);
     if (g == NULL)
         return NULL;
     g->users++;
@@ -290,7 +290,7 @@ struct glob *pattern_use_by(struct slice text, struct user *user, unsigned right
     return g;
 }
 
-void pattern_leave(struct glob *g) {
+void pattern_leave(struct queue_pattern *g) {
     if (--g->users > 0)
         return;
     g->used_us = clock_mono();
@@ -299,18 +299,18 @@ void pattern_leave(struct glob *g) {
 
 void patterns_forget_unused(void) {
     LIST_EACH_SAFE(node, &patterns.idle) {
-        struct glob *g = LIST_ENTRY(node, struct glob, idle);
+        struct queue_pattern *g = LIST_ENTRY(node, struct queue_pattern, idle);
 
         if (clock_mono() - g->used_us < IDLE_GLOB_US)
             return;
-        glob_free(g);
+        pattern_free(g);
     }
 }
 
 /* ---- rotation ---- */
 
-/* Removes queues without jobs from the set. They are added again when globs_note() is called. */
-static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t to,
+/* Removes queues without jobs from the set. They are added again when patterns_note_queue() is called. */
+static struct queue *find_between(const struct queue_pattern *g, uint32_t from, uint32_t to,
                                   bool (*accept)(struct queue *q)) {
     uint32_t words = g->words < patterns.words ? g->words : patterns.words;
     uint32_t end = to < words * BITS ? to : words * BITS;
@@ -327,28 +327,28 @@ static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t 
     return NULL;
 }
 
-struct queue *pattern_find(const struct glob *g, bool (*accept)(struct queue *q)) {
+struct queue *pattern_find(const struct queue_pattern *g, bool (*accept)(struct queue *q)) {
     struct queue *q = find_between(g, g->cursor, UINT32_MAX, accept);
 
     return q != NULL ? q : find_between(g, 0, g->cursor, accept);
 }
 
-void glob_served(struct glob *g, const struct queue *q) {
+void pattern_served(struct queue_pattern *g, const struct queue *q) {
     g->cursor = q->slot + 1;
 }
 
-bool glob_has(const struct glob *g, const struct queue *q) {
+bool pattern_has(const struct queue_pattern *g, const struct queue *q) {
     return q->slot < g->words * BITS && (g->queues[q->slot / BITS] >> q->slot % BITS & 1) != 0;
 }
 
 /* ---- waiters ---- */
 
-void pattern_set_waiting(struct glob *g, bool waiting) {
+void pattern_set_waiting(struct queue_pattern *g, bool waiting) {
     pattern_index_set_bit(patterns.waiting, g->slot, waiting);
     patterns.waiting_count = waiting ? patterns.waiting_count + 1 : patterns.waiting_count - 1;
 }
 
-struct glob *patterns_next_waiting(struct queue *q, uint32_t *from) {
+struct queue_pattern *patterns_next_waiting(struct queue *q, uint32_t *from) {
     uint32_t bit;
 
     if (patterns.waiting_count == 0)
@@ -367,10 +367,10 @@ bool patterns_wait_for(struct queue *q) {
     return patterns_next_waiting(q, &from) != NULL;
 }
 
-int64_t globs_waiters(struct queue *q) {
+int64_t patterns_waiters(struct queue *q) {
     uint32_t from = 0;
     int64_t count = 0;
-    const struct glob *g;
+    const struct queue_pattern *g;
 
     while ((g = patterns_next_waiting(q, &from)) != NULL)
         count += g->waiter_count;

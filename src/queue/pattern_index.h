@@ -23,7 +23,7 @@
  */
 #define PATTERNS_MAX 2048
 
-struct glob {
+struct queue_pattern {
     UT_hash_handle by_text;
     char *key; /* the pointer `user`, and then the text */
     struct slice text;
@@ -46,9 +46,9 @@ struct glob {
     uint64_t weighed; /* as in struct queue */
 };
 
-void globs_init(void);
+void patterns_init(void);
 /* Registers a function that is called after a pattern has been settled. */
-void globs_on_settled(void (*fn)(struct glob *g));
+void patterns_on_settled(void (*fn)(struct queue_pattern *g));
 
 /* True if the name contains * or ?. Other names are taken literally, with every backslash. */
 bool glob_is_special(struct slice name);
@@ -59,42 +59,42 @@ bool glob_is_pattern(struct slice name);
 size_t glob_unescape(struct slice name, char *out);
 
 /* Finds or creates the pattern of at most PATTERN_MAX bytes, and keeps it until pattern_leave(). NULL if PATTERNS_MAX patterns are in use. */
-struct glob *pattern_use(struct slice text);
+struct queue_pattern *pattern_use(struct slice text);
 /* The same for a user with rights on some queues: the pattern matches only queues that the user may read by a command
  * with that right. NULL: a user with all rights. */
-struct glob *pattern_use_by(struct slice text, struct user *user, unsigned right);
+struct queue_pattern *pattern_use_by(struct slice text, struct user *user, unsigned right);
 /* The rights of users have changed: compares their patterns with all queues again. */
 void patterns_rights_changed(void);
-void pattern_leave(struct glob *g);
+void pattern_leave(struct queue_pattern *g);
 /* True if the pattern has been compared with all queues. Before that, pattern_find() may miss some. */
-static inline bool glob_is_settled(const struct glob *g) {
+static inline bool pattern_is_settled(const struct queue_pattern *g) {
     return list_empty(&g->unsettled);
 }
 /* Frees patterns that have been unused for a minute. */
 void patterns_forget_unused(void);
-size_t globs_count(void);
+size_t patterns_count(void);
 
 /* Removes a queue that is about to be freed from all sets. */
-void globs_part(struct queue *q);
+void patterns_drop_queue(struct queue *q);
 /* Notes that the queue may have ready jobs. */
-void globs_note(struct queue *q);
+void patterns_note_queue(struct queue *q);
 
 /* The first queue in the order of the rotation that matches the pattern and that accept() accepts. It may
  * have jobs, or claims of it have not ended. NULL if there is none. */
-struct queue *pattern_find(const struct glob *g, bool (*accept)(struct queue *q));
+struct queue *pattern_find(const struct queue_pattern *g, bool (*accept)(struct queue *q));
 /* Called after a job of q was given to a request of g. The rotation goes on after q. */
-void glob_served(struct glob *g, const struct queue *q);
+void pattern_served(struct queue_pattern *g, const struct queue *q);
 
 /* Does the queue match the pattern? */
-bool glob_has(const struct glob *g, const struct queue *q);
+bool pattern_has(const struct queue_pattern *g, const struct queue *q);
 
 /* Sets whether the pattern has waiters. */
-void pattern_set_waiting(struct glob *g, bool waiting);
+void pattern_set_waiting(struct queue_pattern *g, bool waiting);
 /* True if a pattern that the queue matches has waiters. */
 bool patterns_wait_for(struct queue *q);
 /* The next such pattern whose index is at least *from; then *from is moved after it. NULL if there is none. */
-struct glob *patterns_next_waiting(struct queue *q, uint32_t *from);
+struct queue_pattern *patterns_next_waiting(struct queue *q, uint32_t *from);
 /* The number of requests that wait for the queue by a pattern. */
-int64_t globs_waiters(struct queue *q);
+int64_t patterns_waiters(struct queue *q);
 
 #endif

@@ -36,7 +36,7 @@ static struct {
 void queue_init(void) {
     list_init(&queues.paused_in);
     list_init(&queues.rowless);
-    globs_init();
+    patterns_init();
 }
 
 struct queue *queue_find(struct slice name) {
@@ -204,7 +204,7 @@ void queue_drop(struct queue *q) {
     remove_rowless(q);
     PARTS_DELETE(by_name, queues.by_name, q);
     queues.count--;
-    globs_part(q);
+    patterns_drop_queue(q);
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
         queues.first_free = q->slot;

@@ -7,25 +7,25 @@
 #include "queue/queue_limits.h"
 
 /* The rows that a claim requests at least while the counters are suspect. */
-#define DOUBTFUL_BUDGET 16
+#define SUSPECT_BUDGET 16
 
 static struct list signalled = { &signalled, &signalled };
 
 static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
-    int64_t walk;
+    int64_t unscanned;
 
     if (queue_is_shut(q) || q->moving > 0 || q->limits.state != LIMIT_OPEN)
         return 0;
     if (!q->scan.may_have_more)
         return returned > q->claims.last_rows ? returned - q->claims.last_rows : 0;
-    walk = q->counters.len - returned - q->claims.rows;
-    if (q->counters.suspect && walk < DOUBTFUL_BUDGET - q->claims.rows)
-        walk = DOUBTFUL_BUDGET - q->claims.rows;
+    unscanned = q->counters.len - returned - q->claims.rows;
+    if (q->counters.suspect && unscanned < SUSPECT_BUDGET - q->claims.rows)
+        unscanned = SUSPECT_BUDGET - q->claims.rows;
     /* len may be too small for a moment, so a claim always requests at least one row. */
-    if (walk < 1)
-        walk = q->claims.rows == 0 ? 1 : 0;
-    return returned + walk;
+    if (unscanned < 1)
+        unscanned = q->claims.rows == 0 ? 1 : 0;
+    return returned + unscanned;
 }
 
 int64_t queue_budget(const struct queue *q) {
@@ -43,7 +43,7 @@ bool queue_is_awaited(struct queue *q) {
 }
 
 void queue_signal(struct queue *q) {
-    globs_note(q);
+    patterns_note_queue(q);
     if (list_empty(&q->in_ready) && queue_is_awaited(q))
         list_push_back(&signalled, &q->in_ready);
 }

@@ -14,18 +14,18 @@
 
 static struct {
     struct list fresh;
-    struct list unsettled; /* requests whose patterns are not settled; glob_is_settled() */
+    struct list unsettled; /* requests whose patterns are not settled; pattern_is_settled() */
     uint64_t arrivals;
     size_t blocked;
 } waiters;
 
-static void on_settled(struct glob *glob);
+static void on_settled(struct queue_pattern *pattern);
 static void on_timeout(struct timer *t);
 
 void waiters_init(void) {
     list_init(&waiters.fresh);
     list_init(&waiters.unsettled);
-    globs_on_settled(on_settled);
+    patterns_on_settled(on_settled);
 }
 
 size_t waiters_blocked(void) {
@@ -89,7 +89,9 @@ void get_put_back(struct get *g) {
 static struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
     for (size_t i = 0; i < g->wait_count; i++) {
         struct get_source from = g->waits[i].from;
-        struct queue *q = from.q == NULL ? pattern_find(from.glob, accept) : accept(from.q) ? from.q : NULL;
+        struct queue *q = from.q == NULL   ? pattern_find(from.pattern, accept)
+                          : accept(from.q) ? from.q
+                                           : NULL;
 
         if (q != NULL)
             return q;
@@ -102,10 +104,10 @@ struct queue *get_find_before(const struct get *g, const struct queue *q, bool (
         struct get_source from = g->waits[i].from;
         struct queue *found = from.q;
 
-        if (from.q == q || (from.q == NULL && glob_has(from.glob, q)))
+        if (from.q == q || (from.q == NULL && pattern_has(from.pattern, q)))
             return NULL;
         if (from.q == NULL)
-            found = pattern_find(from.glob, accept);
+            found = pattern_find(from.pattern, accept);
         else if (!accept(from.q))
             found = NULL;
         if (found != NULL)
@@ -158,20 +160,20 @@ static bool signal_only(struct queue *q) {
     return false;
 }
 
-static void join_glob(struct wait *w, struct glob *glob) {
-    if (glob->joined_by != w->get->arrival) {
-        waiters_insert(&glob->waiters, w);
-        glob->joined_by = w->get->arrival;
-        if (glob->waiter_count++ == 0)
-            pattern_set_waiting(glob, true);
+static void join_pattern(struct wait *w, struct queue_pattern *pattern) {
+    if (pattern->joined_by != w->get->arrival) {
+        waiters_insert(&pattern->waiters, w);
+        pattern->joined_by = w->get->arrival;
+        if (pattern->waiter_count++ == 0)
+            pattern_set_waiting(pattern, true);
     }
-    (void)pattern_find(glob, signal_only);
+    (void)pattern_find(pattern, signal_only);
 }
 
-static void leave_glob(struct glob *glob) {
-    glob->joined_by = 0;
-    if (--glob->waiter_count == 0)
-        pattern_set_waiting(glob, false);
+static void leave_pattern(struct queue_pattern *pattern) {
+    pattern->joined_by = 0;
+    if (--pattern->waiter_count == 0)
+        pattern_set_waiting(pattern, false);
 }
 
 static void leave_all(struct get *g) {
@@ -182,7 +184,7 @@ static void leave_all(struct get *g) {
             continue;
         list_remove(&w->node);
         if (w->from.q == NULL) {
-            leave_glob(w->from.glob);
+            leave_pattern(w->from.pattern);
             continue;
         }
         w->from.q->waiting.count--;
@@ -209,7 +211,7 @@ static void get_end(struct get *g) {
         if (g->waits[i].from.q != NULL)
             queue_unwait(g->waits[i].from.q);
         else
-            pattern_leave(g->waits[i].from.glob);
+            pattern_leave(g->waits[i].from.pattern);
     }
     free(g->jobs);
     g->jobs = NULL;
@@ -277,7 +279,7 @@ void get_wait(struct get *g) {
         if (w->from.q != NULL)
             join_queue(w, w->from.q);
         else
-            join_glob(w, w->from.glob);
+            join_pattern(w, w->from.pattern);
     }
 }
 
@@ -296,15 +298,15 @@ static void look_anyway(const struct get *g) {
 
 static bool is_settled(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
-        if (g->waits[i].from.q == NULL && !glob_is_settled(g->waits[i].from.glob))
+        if (g->waits[i].from.q == NULL && !pattern_is_settled(g->waits[i].from.pattern))
             return false;
     return true;
 }
 
 /* A pattern that was settled before has waiters. */
-static void on_settled(struct glob *glob) {
-    if (glob->waiter_count > 0)
-        (void)pattern_find(glob, signal_only);
+static void on_settled(struct queue_pattern *pattern) {
+    if (pattern->waiter_count > 0)
+        (void)pattern_find(pattern, signal_only);
     LIST_EACH_SAFE(node, &waiters.unsettled) {
         struct get *g = LIST_ENTRY(node, struct get, in_fresh);
 
@@ -338,11 +340,11 @@ static struct get *earlier(struct get *g, struct list *waiters_of) {
 /* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
 static struct get *waiters_first_waiting(struct queue *q) {
     struct get *g = earlier(NULL, &q->waiting.list);
-    struct glob *glob;
+    struct queue_pattern *pattern;
     uint32_t from = 0;
 
-    while (!q->row.opening && (glob = patterns_next_waiting(q, &from)) != NULL)
-        g = earlier(g, &glob->waiters);
+    while (!q->row.opening && (pattern = patterns_next_waiting(q, &from)) != NULL)
+        g = earlier(g, &pattern->waiters);
     return g;
 }
 

@@ -57,8 +57,8 @@ struct get_kind {
 
 /* The source of a request: a queue, or the queues that match a pattern. */
 struct get_source {
-    struct queue *q;   /* NULL: the source is a pattern */
-    struct glob *glob; /* kept until the request ends */
+    struct queue *q;               /* NULL: the source is a pattern */
+    struct queue_pattern *pattern; /* kept until the request ends */
 };
 
 /* A waiting request in the list of one of its sources. */

@@ -51,9 +51,9 @@
 #define COUNTERS_HELD_TICKS 600
 #define COUNTERS_DEAD 300
 #define COUNTERS_DEAD_EACH 20
-#define FULL_WALK_PARTS 6              /* a sixth of the queues is scanned from the start every ten seconds */
-#define FULL_WALK_ROWS 100000          /* a scan skips this number of rows in less than a tenth of a second */
-#define DEAR_WALK_ROUNDS 10            /* with more rows: once in ten rounds, and only if jobs are missing */
+#define FULL_SCAN_PARTS 6              /* a sixth of the queues is scanned from the start every ten seconds */
+#define FULL_SCAN_ROWS 100000          /* a scan skips this number of rows in less than a tenth of a second */
+#define DEAR_SCAN_ROUNDS 10            /* with more rows: once in ten rounds, and only if jobs are missing */
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as in Disque's queue.c */
 /* A larger step means that the database's clock was set. */
 #define CLOCK_STEP_US US_PER_S
@@ -196,17 +196,17 @@ static bool may_forget_queues(void) {
     size_t known;
 
     (void)node_known(&known);
-    return known <= 1 && dead_rows_of_jobs() <= FULL_WALK_ROWS;
+    return known <= 1 && dead_rows_of_jobs() <= FULL_SCAN_ROWS;
 }
 
 /* A scan from the start skips all dead, leased and delayed rows, and delays all other statements of the connection.
  * With many such rows it is only made if the counters show that ready jobs are missing. */
-static bool wants_full_walk(const struct queue *q, uint64_t round) {
+static bool wants_full_scan(const struct queue *q, uint64_t round) {
     if (q->id == 0 || q->counters.total <= 0)
         return false;
-    if (dead_rows_of_jobs() + q->counters.total - q->counters.len <= FULL_WALK_ROWS)
+    if (dead_rows_of_jobs() + q->counters.total - q->counters.len <= FULL_SCAN_ROWS)
         return true;
-    return round % DEAR_WALK_ROUNDS == 0 && queue_misses_jobs(q);
+    return round % DEAR_SCAN_ROUNDS == 0 && queue_misses_jobs(q);
 }
 
 /* Forgets an unused queue, or lets its next scan begin at the start. A scan skips rows that another session has locked.
@@ -214,8 +214,8 @@ static bool wants_full_walk(const struct queue *q, uint64_t round) {
 static void look_at_queue(struct queue *q, bool may_forget) {
     if (may_forget && is_unused(q))
         queue_forget(q);
-    else if (q->slot % FULL_WALK_PARTS == cron.round % FULL_WALK_PARTS &&
-             wants_full_walk(q, cron.round / FULL_WALK_PARTS))
+    else if (q->slot % FULL_SCAN_PARTS == cron.round % FULL_SCAN_PARTS &&
+             wants_full_scan(q, cron.round / FULL_SCAN_PARTS))
         queue_reset_scan(q);
 }
 
@@ -272,7 +272,7 @@ static void report_to_systemd(void) {
 }
 
 static void page_queues(void) {
-    peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
+    peer_queues_page(dead_rows_of_jobs() <= FULL_SCAN_ROWS);
 }
 
 /* The periodic work, in its order within a tick. Work that needs the loaded queues is skipped during a load. */

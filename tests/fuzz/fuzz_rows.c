@@ -15,7 +15,7 @@ static void require_sorted(const struct job *jobs, size_t count, bool backwards)
 
 /* Reads the rows of a claim, and sorts the jobs. */
 static void rows_claimed(struct queue *q) {
-    PGresult *rows = offline_rows(offline_result_of(SQL_CLAIM_WALK));
+    PGresult *rows = offline_rows(offline_result_of(SQL_CLAIM_SCAN));
     struct job jobs[JOBS_MAX];
     size_t count = (size_t)PQntuples(rows);
     char id[JOBID_LEN];
@@ -68,7 +68,7 @@ static void rows_ask(unsigned kind) {
         peer_queues_adopt();
         break;
     case 5:
-        counter_audit_doubtful();
+        counter_audit_tick();
         break;
     case 6:
         expiry_reset_scan();

@@ -20,14 +20,14 @@ static const struct stmt_case attempts_cases[] = {
                   "{NULL,NULL}" },
       .left = "1/0/1 attempts=3; 1/0/4194304000 ready=12:00:35 retry=30 deliveries=1 owner=7 attempts=2 "
               "backoff=5 leased=2020-01-01 00:00:01+00 deadqueue=d" },
-    { SQL_CLAIM_WALK, "the last attempt; a job without attempts is reported and not changed",
+    { SQL_CLAIM_SCAN, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2 owner=3; 1/0/3 attempts=2",
       .params = { "1", FIRST, "100", NOW, "9" },
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 -; 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1 -; "
               "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 owner=3 attempts=2; "
               "1/0/3 ready=12:01:00 deliveries=1 owner=9 attempts=2" },
-    { SQL_CLAIM_WALK, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",
+    { SQL_CLAIM_SCAN, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",
       .jobs = "1/0/1 backoff=4; 1/0/2 deliveries=3 backoff=4; 1/0/3 deliveries=50 backoff=4; "
               "1/0/4 deliveries=1 attempts=2 backoff=4",
       .params = { "1", FIRST, "100", NOW, "9" }, .rows = ANY, .left = ANY,

@@ -49,10 +49,10 @@ static void a_pop_that_failed_takes_nothing(void **state) {
                         "0 5 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - -");
 }
 
-/* claim_walk, which has taken its snapshot and waits for the lock 7 before it looks for jobs. */
+/* claim_scan, which has taken its snapshot and waits for the lock 7 before it looks for jobs. */
 static void prepare_late_walk(void) {
     static const char limit[] = "limit $4::integer";
-    const char *text = sql_texts[SQL_CLAIM_WALK].text;
+    const char *text = sql_texts[SQL_CLAIM_SCAN].text;
     const char *at = strstr(text, limit);
 
     assert_non_null(at);
@@ -108,7 +108,7 @@ static void others_are_not_made_up_for(void **state) {
 
 static void an_element_that_is_taken_is_not_set(void **state) {
     (void)state;
-    CALL(a, SQL_CLAIM_WALK, "1", "-1", "0", "1", NOW, "3");
+    CALL(a, SQL_CLAIM_SCAN, "1", "-1", "0", "1", NOW, "3");
     SEND(b, SQL_SET_ELEMENT, "1", "-1", "0", NOW, "0", "NULL", "{new}");
     assert_true(waits_for_lock(b));
     assert_string_equal(sql(a, "commit"), "");

@@ -31,7 +31,7 @@ static void given(const char *jobs) {
 static int walked(PGconn *conn) {
     int rank = 0, id = 0;
 
-    sscanf(CALL(conn, SQL_CLAIM_WALK, "1", "-32768", "-9223372036854775808", "1", NOW, "2"), "%d %d", &rank,
+    sscanf(CALL(conn, SQL_CLAIM_SCAN, "1", "-32768", "-9223372036854775808", "1", NOW, "2"), "%d %d", &rank,
            &id);
     return id;
 }

@@ -58,7 +58,7 @@ static const char *ids(const char *rows, int column) {
 static const char *walk(PGconn *conn, const char *limit, const char *node) {
     const char *params[] = { "1", FIRST, limit, NOW, node, NULL };
 
-    return ids(call_sorted(conn, SQL_CLAIM_WALK, params), 1);
+    return ids(call_sorted(conn, SQL_CLAIM_SCAN, params), 1);
 }
 
 static const char *claim(PGconn *conn, const char *keys, const char *node) {

@@ -97,7 +97,7 @@
           .left = GIVEN_AGAIN,                                                                             \
           .query = WORKERS_NOW,                                                                            \
           .found = "2=anna" },                                                                             \
-        { SQL_CLAIM_WALK,                                                                                  \
+        { SQL_CLAIM_SCAN,                                                                                  \
           "the former worker's name is removed",                                                           \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \

@@ -127,7 +127,7 @@ static const struct op_alike trial_alike = {
 TRIAL_OP(op_a, "a", CONN_WRITE, false, SQL_ADD_JOBS, trial_again);
 TRIAL_OP(op_r, "r", CONN_WRITE, false, SQL_ADD_MISSING, trial_again);
 TRIAL_OP(op_b, "b", CONN_WRITE, false, SQL_ACK_JOBS, NULL);
-TRIAL_OP(op_c, "c", CONN_WRITE, true, SQL_CLAIM_WALK, trial_again);
+TRIAL_OP(op_c, "c", CONN_WRITE, true, SQL_CLAIM_SCAN, trial_again);
 TRIAL_OP(op_s, "s", CONN_READ, false, SQL_SHOW_JOBS, NULL);
 TRIAL_OP(op_m, "m", CONN_WRITE, false, SQL_REQUEUE_JOBS, NULL);
 

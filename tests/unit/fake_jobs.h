@@ -126,7 +126,7 @@ static inline void fake_return_job(PGresult *res, int row, int col, const struct
     snprintf(body, sizeof body, "%d", (int)(j - fake_jobs));
     fake_set_bytes(res, row, col + 7, slice_str(body));
     if (fake_last_attempt)
-        fake_set_int(res, row, col + COL_CLAIM_WALK_DELAY_MARK, 4, -1);
+        fake_set_int(res, row, col + COL_CLAIM_SCAN_DELAY_MARK, 4, -1);
 }
 
 static inline struct fake_job *fake_next_ready(int32_t queue_id, struct job_key behind) {
@@ -147,7 +147,7 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
     struct job_key at = { 0, (int16_t)fake_scalar(st, 1), fake_scalar(st, 2) };
     struct fake_job *found[1024];
     int count = 0, limit = (int)fake_scalar(st, 3);
-    PGresult *res = fake_rows(COL_CLAIM_WALK_HEADERS + 1);
+    PGresult *res = fake_rows(COL_CLAIM_SCAN_HEADERS + 1);
 
     assert_in_range(limit, 1, LENGTH(found));
     while (count < limit) {
@@ -224,7 +224,7 @@ static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **row
         const struct fake_statement *st = fake_sent_by(conn, n, i);
 
         rows[i] = st->stmt == SQL_ADD_JOBS           ? fake_insert(st)
-                  : st->stmt == SQL_CLAIM_WALK       ? fake_walk(st)
+                  : st->stmt == SQL_CLAIM_SCAN       ? fake_walk(st)
                   : st->stmt == SQL_CLAIM_KEYS       ? fake_claim_keys(st)
                   : st->stmt == SQL_DEAD_LETTER_JOBS ? fake_dead_letter(st)
                                                      : fake_release(st);
@@ -264,7 +264,7 @@ static inline void fake_end_lease(struct fake_job *j) {
 
 static inline int fake_jobs_group_start(void **state) {
     static struct op *const ops[] = { &op_insert,     &op_release_jobs,     &op_claim_keys,
-                                      &op_claim_walk, &op_dead_letter_jobs, NULL };
+                                      &op_claim_scan, &op_dead_letter_jobs, NULL };
 
     (void)state;
     return fake_batch_start(ops, take_plan);

@@ -9,6 +9,6 @@ void __wrap_batch_add(struct task *t) {
     static unsigned count;
 
     if (t->op == &op_claim_limited && ++count % 3 == 0)
-        t->op = &op_claim_walk;
+        t->op = &op_claim_scan;
     __real_batch_add(t);
 }

@@ -18,14 +18,14 @@ static void release(struct slice s) {
     free((char *)s.ptr);
 }
 
-struct glob {
+struct queue_pattern {
     const char *pattern;
     const char *text;
     bool matches;
     bool ignore_case;
 };
 
-static const struct glob patterns[] = {
+static const struct queue_pattern patterns[] = {
     { "", "", true, false },
     { "", "a", false, false },
     { "a", "", false, false },
@@ -78,7 +78,7 @@ static const struct glob patterns[] = {
 static void test_glob(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH(patterns); i++) {
-        const struct glob *g = &patterns[i];
+        const struct queue_pattern *g = &patterns[i];
         struct slice pattern = exact(g->pattern, strlen(g->pattern)), text = exact(g->text, strlen(g->text));
 
         if (glob_match(pattern, text, g->ignore_case) != g->matches)

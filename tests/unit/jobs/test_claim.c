@@ -55,7 +55,7 @@ static void test_walk(void **state) {
     ask_for(1, "q1", 3);
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    st = statement(0, SQL_CLAIM_WALK);
+    st = statement(0, SQL_CLAIM_SCAN);
     assert_int_equal(fake_scalar(st, 0), 1);
     assert_int_equal(fake_scalar(st, 1), 0);
     assert_int_equal(fake_scalar(st, 2), fake_jobs[0].key.id - 1);
@@ -69,7 +69,7 @@ static void test_walk(void **state) {
     assert_true(lease_known(fake_jobs[2].key.id));
     ask_for(1, "q1", 1);
     batch_flush();
-    assert_true(fake_scalar(statement(0, SQL_CLAIM_WALK), 2) == fake_jobs[2].key.id);
+    assert_true(fake_scalar(statement(0, SQL_CLAIM_SCAN), 2) == fake_jobs[2].key.id);
     fake_fly();
     assert_replies("1:q1=3");
 }
@@ -98,7 +98,7 @@ static void test_shared_walk(void **state) {
     ask_for(3, "q1", 2);
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 5);
+    assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_SCAN), 3), 5);
     fake_fly();
     assert_replies("2:q1=0,q1=1 1:q1=2 3:q1=3,q1=4");
     assert_rests("q1", 1);
@@ -167,7 +167,7 @@ static void test_no_more_than_a_batch(void **state) {
     fake_fly_all();
     ask_for(1, "q1", 1000000);
     batch_flush();
-    assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 10);
+    assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_SCAN), 3), 10);
     fake_fly();
     assert_rests("q1", 20);
     getter_replies();
@@ -206,7 +206,7 @@ static void test_returned_before_the_frontier(void **state) {
     assert_int_equal(fake_elements(st, 2), 2);
     assert_true(fake_element(st, 2, 0) == fake_jobs[1].key.id);
     assert_true(fake_element(st, 2, 1) == fake_jobs[3].key.id);
-    assert_int_equal(fake_scalar(statement(1, SQL_CLAIM_WALK), 3), 1);
+    assert_int_equal(fake_scalar(statement(1, SQL_CLAIM_SCAN), 3), 1);
     fake_fly();
     assert_replies("1:q1=0,q1=1,q1=2,q1=3 2:q1=1,q1=3,q1=4");
     assert_rests("q1", 1);
@@ -289,7 +289,7 @@ static void test_added_while_a_walk_is_under_way(void **state) {
     ask_for(1, "q1", 1);
     queue_scan_from(queue_named("q1"), scan_position("q1"));
     batch_flush();
-    statement(0, SQL_CLAIM_WALK);
+    statement(0, SQL_CLAIM_SCAN);
     insert_jobs("q1", 1);
     fake_fly();
     assert_waiting("q1", "1");

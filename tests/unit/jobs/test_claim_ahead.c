@@ -37,7 +37,7 @@ static int64_t flush_claims(void) {
 
     batch_flush();
     for (size_t i = 0; i < fake_count(fake_write_conn()); i++)
-        if (fake_sent(fake_write_conn(), i)->stmt == SQL_CLAIM_WALK)
+        if (fake_sent(fake_write_conn(), i)->stmt == SQL_CLAIM_SCAN)
             rows += fake_scalar(fake_sent(fake_write_conn(), i), 3);
     return rows;
 }

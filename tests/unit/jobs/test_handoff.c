@@ -24,7 +24,7 @@ enum { ADD_ID, ADD_READY_AT, ADD_OWNER = 9 };
 enum { ALIKE_READY_AT = 6, ALIKE_OWNER = 8 };
 
 static struct op *const ops[] = { &op_add_jobs,   &op_add_missing, &op_ack_jobs, &op_release_jobs,
-                                  &op_claim_keys, &op_claim_walk,  NULL };
+                                  &op_claim_keys, &op_claim_scan,  NULL };
 
 static int group_start(void **state) {
     (void)state;

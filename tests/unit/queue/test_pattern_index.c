@@ -51,7 +51,7 @@ static int start(void **state) {
 static void forget_globs(void) {
     now += 61 * US_PER_S;
     patterns_forget_unused();
-    assert_int_equal(globs_count(), 0);
+    assert_int_equal(patterns_count(), 0);
 }
 
 static int stop(void **state) {
@@ -83,12 +83,12 @@ static bool nothing(struct queue *q) {
     return false;
 }
 
-static const char *next(struct glob *g) {
+static const char *next(struct queue_pattern *g) {
     struct queue *q = pattern_find(g, has_budget);
 
     if (q == NULL)
         return "none";
-    glob_served(g, q);
+    pattern_served(g, q);
     return q->name.ptr;
 }
 
@@ -128,7 +128,7 @@ static void test_unescape(void **state) {
 /* ---- turns ---- */
 
 static void test_in_turn_however_deep(void **state) {
-    struct glob *g;
+    struct queue_pattern *g;
 
     (void)state;
     ready_queue("t:a")->counters.len = 1000;
@@ -152,7 +152,7 @@ static void test_in_turn_however_deep(void **state) {
 
 /* A pattern tests an empty queue again when the queue gets a job. */
 static void test_queues_that_go_empty(void **state) {
-    struct glob *g = pattern_use(SLICE("?"));
+    struct queue_pattern *g = pattern_use(SLICE("?"));
     struct queue *q = ready_queue("a");
 
     (void)state;
@@ -173,7 +173,7 @@ static void test_queues_that_go_empty(void **state) {
 }
 
 static void test_queues_come_and_go(void **state) {
-    struct glob *g = pattern_use(SLICE("q*"));
+    struct queue_pattern *g = pattern_use(SLICE("q*"));
     uint32_t slot;
     struct queue *q = ready_queue("q1");
 
@@ -191,7 +191,7 @@ static void test_queues_come_and_go(void **state) {
 
 /* Any set of patterns and queues, against comparing all with all. */
 static void test_many(void **state) {
-    struct glob *patterns[200];
+    struct queue_pattern *patterns[200];
     char text[32];
 
     (void)state;
@@ -211,7 +211,7 @@ static void test_many(void **state) {
         want += glob_match(patterns[i]->text, other->name, false);
         for (; q != NULL && (got == 0 || q != first); q = pattern_find(patterns[i], has_budget)) {
             assert_true(glob_match(patterns[i]->text, q->name, false));
-            glob_served(patterns[i], q);
+            pattern_served(patterns[i], q);
             got++;
         }
         assert_int_equal(got, want);
@@ -222,7 +222,7 @@ static void test_many(void **state) {
 /* ---- waiting clients ---- */
 
 static void test_waiting_clients(void **state) {
-    struct glob *a = pattern_use(SLICE("q*")), *b = pattern_use(SLICE("*1"));
+    struct queue_pattern *a = pattern_use(SLICE("q*")), *b = pattern_use(SLICE("*1"));
     struct queue *q1 = ready_queue("q1"), *q2 = ready_queue("q2");
     uint32_t from = 0;
 
@@ -233,8 +233,8 @@ static void test_waiting_clients(void **state) {
     pattern_set_waiting(a, true);
     a->waiter_count = 3;
     b->waiter_count = 4;
-    assert_int_equal(globs_waiters(q1), 7);
-    assert_int_equal(globs_waiters(q2), 3);
+    assert_int_equal(patterns_waiters(q1), 7);
+    assert_int_equal(patterns_waiters(q2), 3);
     assert_ptr_equal(patterns_next_waiting(q1, &from), a);
     assert_ptr_equal(patterns_next_waiting(q1, &from), b);
     assert_null(patterns_next_waiting(q1, &from));
@@ -248,24 +248,24 @@ static void test_waiting_clients(void **state) {
 /* ---- patterns come and go ---- */
 
 static void test_clients_share_a_pattern(void **state) {
-    struct glob *g = pattern_use(SLICE("*"));
+    struct queue_pattern *g = pattern_use(SLICE("*"));
 
     (void)state;
     assert_ptr_equal(pattern_use(SLICE("*")), g);
     pattern_leave(g);
     now += 61 * US_PER_S;
     patterns_forget_unused();
-    assert_int_equal(globs_count(), 1);
+    assert_int_equal(patterns_count(), 1);
     pattern_leave(g);
     patterns_forget_unused();
-    assert_int_equal(globs_count(), 1);
+    assert_int_equal(patterns_count(), 1);
     assert_ptr_equal(pattern_use(SLICE("*")), g);
     pattern_leave(g);
     forget_globs();
 }
 
 static void test_there_is_a_limit(void **state) {
-    static struct glob *all[PATTERNS_MAX];
+    static struct queue_pattern *all[PATTERNS_MAX];
     char text[32];
 
     (void)state;
@@ -281,7 +281,7 @@ static void test_there_is_a_limit(void **state) {
     pattern_leave(all[5]);
     all[5] = pattern_use(SLICE("?"));
     assert_next(all[5], "0");
-    assert_int_equal(globs_count(), PATTERNS_MAX);
+    assert_int_equal(patterns_count(), PATTERNS_MAX);
     for (int i = 0; i < PATTERNS_MAX; i++)
         pattern_leave(all[i]);
 }
@@ -294,7 +294,7 @@ static void test_there_is_a_limit(void **state) {
 
 static int times_settled;
 
-static void count_settled(struct glob *g) {
+static void count_settled(struct queue_pattern *g) {
     (void)g;
     times_settled++;
 }
@@ -313,7 +313,7 @@ static void make_queues(bool with_jobs) {
 
 /* Nothing is compared, and no bits are kept, for queues that never had a job. */
 static void test_queues_without_jobs_cost_nothing(void **state) {
-    struct glob *g = pattern_use(SLICE("many-*"));
+    struct queue_pattern *g = pattern_use(SLICE("many-*"));
 
     (void)state;
     make_queues(false);
@@ -327,19 +327,19 @@ static void test_queues_without_jobs_cost_nothing(void **state) {
 }
 
 static void test_settled_in_steps(void **state) {
-    struct glob *first, *second;
+    struct queue_pattern *first, *second;
 
     (void)state;
-    globs_on_settled(count_settled);
+    patterns_on_settled(count_settled);
     times_settled = 0;
     make_queues(true);
     first = pattern_use(SLICE("many-1999?"));
     second = pattern_use(SLICE("*-19998"));
-    assert_false(glob_is_settled(first));
+    assert_false(pattern_is_settled(first));
     assert_int_equal(times_settled, 0);
-    while (!glob_is_settled(first))
+    while (!pattern_is_settled(first))
         long_works_turn();
-    while (!glob_is_settled(second))
+    while (!pattern_is_settled(second))
         long_works_turn();
     assert_int_equal(times_settled, 2);
     assert_false(long_works_pending());
@@ -348,17 +348,17 @@ static void test_settled_in_steps(void **state) {
     assert_next(second, "many-19998");
     pattern_leave(first);
     pattern_leave(second);
-    globs_on_settled(NULL);
+    patterns_on_settled(NULL);
 }
 
 /* The client disconnects before the match is known. */
 static void test_forgotten_before_it_is_settled(void **state) {
-    struct glob *g;
+    struct queue_pattern *g;
 
     (void)state;
     make_queues(true);
     g = pattern_use(SLICE("many-1*"));
-    assert_false(glob_is_settled(g));
+    assert_false(pattern_is_settled(g));
     pattern_leave(g);
     forget_globs();
     long_works_turn();

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "client_peers.h"
-#include "net/client_walk.h"
+#include "net/client_iter.h"
 
 #define PEERS 6
 
@@ -26,37 +26,37 @@ static int walk_stop(void **state) {
     return peers_stop(state);
 }
 
-static void assert_next(struct client_walk *w, size_t i) {
-    const struct client *c = client_walk_next(w);
+static void assert_next(struct client_iter *w, size_t i) {
+    const struct client *c = client_iter_next(w);
 
     assert_non_null(c);
     assert_int_equal(c->id, all[i].id);
 }
 
 static void test_all(void **state) {
-    struct client_walk w = { 0 };
+    struct client_iter w = { 0 };
 
     (void)state;
     client_close_after_replies(client_of(&all[0]));
-    client_walk_begin(&w);
+    client_iter_begin(&w);
     for (size_t i = 1; i < PEERS; i++)
         assert_next(&w, i);
     assert_next(&w, 0);
-    assert_null(client_walk_next(&w));
-    client_walk_begin(&w);
+    assert_null(client_iter_next(&w));
+    client_iter_begin(&w);
     assert_next(&w, 1);
-    client_walk_begin(&w);
+    client_iter_begin(&w);
     assert_next(&w, 1);
-    while (client_walk_next(&w) != NULL)
+    while (client_iter_next(&w) != NULL)
         continue;
 }
 
 /* The next client of the walk, the last one, and all that are left end. */
 static void test_ends(void **state) {
-    struct client_walk w = { 0 };
+    struct client_iter w = { 0 };
 
     (void)state;
-    client_walk_begin(&w);
+    client_iter_begin(&w);
     assert_next(&w, 0);
     client_kill(client_of(&all[0]), "test");
     client_kill(client_of(&all[1]), "test");
@@ -65,30 +65,30 @@ static void test_ends(void **state) {
     client_kill(client_of(&all[5]), "test");
     client_kill(client_of(&all[4]), "test");
     turns();
-    assert_null(client_walk_next(&w));
+    assert_null(client_iter_next(&w));
 }
 
 /* A client that closes is visited with the closing ones; a new client is visited, too. */
 static void test_moves(void **state) {
-    struct client_walk first = { 0 }, second = { 0 };
+    struct client_iter first = { 0 }, second = { 0 };
     struct peer late;
 
     (void)state;
-    client_walk_begin(&first);
-    client_walk_begin(&second);
+    client_iter_begin(&first);
+    client_iter_begin(&second);
     assert_next(&first, 0);
     peer_send(&all[1], "LATER 1\r\n");
     client_close_after_replies(client_of(&all[1]));
     peer_open(&late);
     for (size_t i = 2; i < PEERS; i++)
         assert_next(&first, i);
-    assert_int_equal(client_walk_next(&first)->id, late.id);
+    assert_int_equal(client_iter_next(&first)->id, late.id);
     assert_next(&first, 1);
     client_kill(client_of(&all[1]), "test");
-    assert_null(client_walk_next(&first));
+    assert_null(client_iter_next(&first));
     assert_next(&second, 0);
     assert_next(&second, 2);
-    while (client_walk_next(&second) != NULL)
+    while (client_iter_next(&second) != NULL)
         continue;
     peer_close(&late);
 }
