@@ -10,6 +10,7 @@
 #include "base/turn.h"
 #include "batch/batch.h"
 #include "batch/dead_rows.h"
+#include "batch/replication_state.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "config/memory_budget.h"
@@ -67,6 +68,14 @@ static void metric_value(struct buf *out, enum metric id, double value) {
     buf_printf(out, "%s%s %.15g\n", m->name, metric_suffix(m), value);
 }
 
+/* A metric without a sample while its value is unknown. */
+static void metric_known(struct buf *out, enum metric id, int value) {
+    if (value == STANDBYS_UNKNOWN)
+        (void)metric_begin(out, id);
+    else
+        metric_value(out, id, value);
+}
+
 static void metric_histogram(struct buf *out, enum metric id, const struct histogram *h) {
     histogram_samples(h, metric_begin(out, id)->name, SLICE(""), out);
 }
@@ -96,12 +105,15 @@ static void metrics_clients(struct buf *out) {
     metric_value(out, METRIC_BLOCKED_CLIENTS, (double)(waiters_blocked() + waitjob_count()));
     metric_value(out, METRIC_MAX_CLIENTS, config.maxclients);
     metric_value(out, METRIC_SERVERS, (double)servers);
+    metric_value(out, METRIC_LEAVING, node_self()->leaving);
 }
 
 static void metrics_database(struct buf *out) {
     metric_value(out, METRIC_DATABASE_CONNECTED, batch_connected(CONN_WRITE));
     metric_value(out, METRIC_LOADING, load_is_under_way());
     metric_value(out, METRIC_DATABASE_TIMELINE, (double)db_timeline());
+    metric_known(out, METRIC_STANDBYS_REQUIRED, standbys_required());
+    metric_known(out, METRIC_STANDBYS_CONNECTED, standbys_connected());
     metric_value(out, METRIC_DATABASE_DEAD_ROWS, (double)(dead_rows_of_jobs() + dead_rows_of_counters()));
     metric_histogram(out, METRIC_TRANSACTION_SECONDS, &stats_commits);
 }
@@ -111,6 +123,11 @@ static void metrics_stats(struct buf *out) {
     metric_head(out, "pgdisque_" #name, "counter", doc); \
     buf_printf(out, "pgdisque_" #name "_total %.15g\n", (double)stats.name);
     STATS_COUNTERS(X)
+#undef X
+#define X(name, doc)                                   \
+    metric_head(out, "pgdisque_" #name, "gauge", doc); \
+    buf_printf(out, "pgdisque_" #name " %.15g\n", (double)stats.name);
+    STATS_MAXIMA(X)
 #undef X
 }
 
@@ -299,8 +316,12 @@ static void metrics_queues(struct buf *out) {
     size_t count = find_labelled(all, &labels);
 
     metric_value(out, METRIC_QUEUES, (double)queue_shown());
+    metric_value(out, METRIC_KEYS, (double)queue_keys());
     metric_value(out, METRIC_JOBS, (double)queue_jobs_total());
     metric_value(out, METRIC_QUEUED_JOBS, (double)queue_jobs_queued());
+    metric_value(out, METRIC_DELAYED_JOBS, (double)queue_jobs_delayed());
+    metric_value(out, METRIC_ACTIVE_JOBS, (double)queue_jobs_active());
+    metric_value(out, METRIC_WAITING_JOBS, (double)queue_jobs_waiting());
     metric_value(out, METRIC_DEAD_JOBS, (double)queue_jobs_dead());
     metric_value(out, METRIC_LEASES, (double)lease_count());
     metric_histogram(out, METRIC_JOB_WAIT_SECONDS, &stats_waits);

@@ -15,7 +15,7 @@ static const struct counter {
     const uint64_t *value;
 } counters[] = {
 #define X(name, doc) { #name, &stats.name },
-    STATS_COUNTERS(X)
+    STATS_COUNTERS(X) STATS_MAXIMA(X)
 #undef X
 };
 

@@ -10,57 +10,60 @@
 /*
  * The counters of the server since its start or CONFIG RESETSTAT. INFO shows them in the section Pgdisque.
  */
-#define STATS_COUNTERS(X)                                                        \
-    X(jobs_added, "jobs committed by ADDJOB")                                    \
-    X(jobs_delivered, "jobs handed to clients")                                  \
-    X(jobs_acked, "jobs removed by ACKJOB, FASTACK, DELJOB")                     \
-    X(jobs_kept, "finished jobs that are retained")                              \
-    X(jobs_requeued, "jobs that came back because their lease ended")            \
-    X(jobs_expired, "jobs removed because their TTL was over")                   \
-    X(jobs_dead, "jobs that used all their attempts")                            \
-    X(jobs_revived, "dead jobs queued again by ENQUEUE and REVIVE")              \
-    X(jobs_released, "jobs put back before a client received them")              \
-    X(schedules_fired, "jobs that SCHEDULE has made")                            \
-    X(unique_taken, "ADDJOBs that replied the ID of a job with the same key")    \
-    X(unique_retries, "tries of ADDJOBs whose key another session inserted")     \
-    X(handoffs, "jobs inserted already leased to a waiting client")              \
-    X(claims, "claim statements")                                                \
-    X(claimed_rows, "jobs that claims returned")                                 \
-    X(claims_empty, "claims that returned nothing")                              \
-    X(jobs_claimed_ahead, "jobs that GETJOB took from those claimed ahead")      \
-    X(transactions, "transactions sent")                                         \
-    X(transactions_failed, "transactions that failed")                           \
-    X(standby_waits_cancelled, "commits whose wait for standbys was cancelled")  \
-    X(transactions_lost, "transactions whose connection died")                   \
-    X(statements, "statements sent")                                             \
-    X(rows, "rows sent in statements")                                           \
-    X(batch_max_rows, "largest number of rows in one statement")                 \
-    X(suspect_transactions, "transactions to find the task that fails others")   \
-    X(db_connects, "connections made to the database")                           \
-    X(db_disconnects, "connections to the database lost")                        \
-    X(news_told, "notifications sent to other servers")                          \
-    X(news_heard, "notifications received, our own included")                    \
-    X(recounts, "counter audits of queues")                                      \
-    X(connections_received, "clients accepted")                                  \
-    X(connections_rejected, "clients refused by maxclients")                     \
-    X(commands_processed, "commands executed")                                   \
-    X(later_steps, "steps of long commands that ran in a later turn")            \
-    X(net_input_bytes, "bytes read from clients")                                \
-    X(net_output_bytes, "bytes written to clients")                              \
-    X(protocol_errors, "connections closed for broken framing")                  \
-    X(output_limit_kills, "clients closed because they did not read")            \
-    X(evicted_clients, "clients closed because memory was over maxmemory")       \
-    X(pubsub_dropped, "messages of PUBLISH that were not sent to other servers") \
-    X(tls_failures, "TLS handshakes that failed")                                \
-    X(denied_commands, "commands that a user may not run")                       \
-    X(denied_queues, "commands with a queue that a user may not access")         \
-    X(denied_channels, "commands with a channel that a user may not access")     \
-    X(auth_failures, "AUTH and HELLO with a wrong password")                     \
-    X(errors_replied, "errors replied")
+#define STATS_COUNTERS(X)                                                         \
+    X(jobs_added, "Jobs committed by ADDJOB.")                                    \
+    X(jobs_delivered, "Jobs handed to clients.")                                  \
+    X(jobs_acked, "Jobs removed by ACKJOB, FASTACK, DELJOB.")                     \
+    X(jobs_kept, "Finished jobs that are retained.")                              \
+    X(jobs_requeued, "Jobs that came back because their lease ended.")            \
+    X(jobs_expired, "Jobs removed because their TTL was over.")                   \
+    X(jobs_dead, "Jobs that used all their attempts.")                            \
+    X(jobs_revived, "Dead jobs queued again by ENQUEUE and REVIVE.")              \
+    X(jobs_released, "Jobs put back before a client received them.")              \
+    X(schedules_fired, "Jobs that SCHEDULE has made.")                            \
+    X(unique_taken, "ADDJOBs that replied the ID of a job with the same key.")    \
+    X(unique_retries, "Tries of ADDJOBs whose key another session inserted.")     \
+    X(handoffs, "Jobs inserted already leased to a waiting client.")              \
+    X(claims, "Claim statements.")                                                \
+    X(claimed_rows, "Jobs that claims returned.")                                 \
+    X(claims_empty, "Claims that returned nothing.")                              \
+    X(jobs_claimed_ahead, "Jobs that GETJOB took from those claimed ahead.")      \
+    X(transactions, "Transactions sent.")                                         \
+    X(transactions_failed, "Transactions that failed.")                           \
+    X(standby_waits_cancelled, "Commits whose wait for standbys was cancelled.")  \
+    X(transactions_lost, "Transactions whose connection died.")                   \
+    X(statements, "Statements sent.")                                             \
+    X(rows, "Rows sent in statements.")                                           \
+    X(suspect_transactions, "Transactions to find the task that fails others.")   \
+    X(db_connects, "Connections made to the database.")                           \
+    X(db_disconnects, "Connections to the database lost.")                        \
+    X(news_told, "Notifications sent to other servers.")                          \
+    X(news_heard, "Notifications received, our own included.")                    \
+    X(recounts, "Counter audits of queues.")                                      \
+    X(connections_received, "Clients accepted.")                                  \
+    X(connections_rejected, "Clients refused by maxclients.")                     \
+    X(commands_processed, "Commands executed.")                                   \
+    X(later_steps, "Steps of long commands that ran in a later turn.")            \
+    X(net_input_bytes, "Bytes read from clients.")                                \
+    X(net_output_bytes, "Bytes written to clients.")                              \
+    X(protocol_errors, "Connections closed for broken framing.")                  \
+    X(output_limit_kills, "Clients closed because they did not read.")            \
+    X(evicted_clients, "Clients closed because memory was over maxmemory.")       \
+    X(pubsub_dropped, "Messages of PUBLISH that were not sent to other servers.") \
+    X(tls_failures, "TLS handshakes that failed.")                                \
+    X(denied_commands, "Commands that a user may not run.")                       \
+    X(denied_queues, "Commands with a queue that a user may not access.")         \
+    X(denied_channels, "Commands with a channel that a user may not access.")     \
+    X(auth_failures, "AUTH and HELLO with a wrong password.")                     \
+    X(errors_replied, "Errors replied.")
+
+/* Maxima over the same time. */
+#define STATS_MAXIMA(X) X(batch_max_rows, "Largest number of rows in one statement.")
 
 struct stats {
 #define X(name, doc) uint64_t name;
     STATS_COUNTERS(X)
+    STATS_MAXIMA(X)
 #undef X
 };
 
@@ -72,7 +75,7 @@ extern struct quantiles stats_recent_waits;
 /* The time from the send of a transaction to its commit. */
 extern struct histogram stats_commits;
 
-/* Appends a line "name:value\r\n" for each counter. */
+/* Appends a line "name:value\r\n" for each counter and maximum. */
 void stats_info(struct buf *out);
 void stats_reset(void);
 

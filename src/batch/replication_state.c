@@ -8,17 +8,15 @@
 #include "config/config.h"
 #include "pg/params.h"
 
-#define UNKNOWN (-1)
-
 static struct {
     struct task task;
     int required;  /* number of standbys that a commit waits for */
-    int connected; /* connected standbys of synchronous_standby_names, or UNKNOWN */
+    int connected; /* connected standbys of synchronous_standby_names, or STANDBYS_UNKNOWN */
     bool fsync;
 } standbys = {
     .task = { .op = &op_standbys, .rows = 1 },
-    .required = UNKNOWN,
-    .connected = UNKNOWN,
+    .required = STANDBYS_UNKNOWN,
+    .connected = STANDBYS_UNKNOWN,
 };
 
 void standbys_ask(void) {
@@ -28,21 +26,30 @@ void standbys_ask(void) {
 /* If the role may not see the standbys, they are assumed to be connected: the commit or the ms-timeout
  * decides. */
 bool standbys_reach(int count) {
-    return standbys.required >= count && (standbys.connected == UNKNOWN || standbys.connected >= count);
+    return standbys.required >= count &&
+           (standbys.connected == STANDBYS_UNKNOWN || standbys.connected >= count);
 }
 
 int standbys_count(void) {
     int count = standbys.required;
 
-    if (standbys.connected != UNKNOWN && standbys.connected < count)
+    if (standbys.connected != STANDBYS_UNKNOWN && standbys.connected < count)
         count = standbys.connected;
     return count > 0 ? count : 0;
+}
+
+int standbys_required(void) {
+    return standbys.required;
+}
+
+int standbys_connected(void) {
+    return standbys.connected;
 }
 
 static void standbys_done(struct task *t, const PGresult *rows) {
     (void)t;
     standbys.required = row_int4(rows, 0, COL_STANDBYS_REQUIRED);
-    standbys.connected = row_int4_or(rows, 0, COL_STANDBYS_CONNECTED, UNKNOWN);
+    standbys.connected = row_int4_or(rows, 0, COL_STANDBYS_CONNECTED, STANDBYS_UNKNOWN);
     standbys.fsync = row_bool(rows, 0, COL_STANDBYS_FSYNC);
 }
 
@@ -51,7 +58,7 @@ OPERATION(standbys, .alone = true, .on_end = standbys_done);
 /* ---- INFO ---- */
 
 static void figure(struct buf *out, const char *name, int value) {
-    if (value == UNKNOWN)
+    if (value == STANDBYS_UNKNOWN)
         buf_printf(out, "%s:unknown\r\n", name);
     else
         buf_printf(out, "%s:%d\r\n", name, value);
@@ -66,13 +73,13 @@ static void words_of_standbys(struct buf *out) {
 
     buf_printf(out, " and %s on %d standby%s", done[config.durability], standbys.required,
                standbys.required == 1 ? "" : "s");
-    if (standbys.connected != UNKNOWN && standbys.connected < standbys.required)
+    if (standbys.connected != STANDBYS_UNKNOWN && standbys.connected < standbys.required)
         buf_printf(out, ", of which %d %s connected: commits wait", standbys.connected,
                    standbys.connected == 1 ? "is" : "are");
 }
 
 static void words(struct buf *out) {
-    if (standbys.required == UNKNOWN) {
+    if (standbys.required == STANDBYS_UNKNOWN) {
         buf_append_str(out, "unknown");
         return;
     }

@@ -14,6 +14,10 @@ void standbys_ask(void);
 bool standbys_reach(int count);
 /* The number of standbys that have a commit before its reply; 0 until the first result. */
 int standbys_count(void);
+/* Standbys that a commit waits for, and the connected standbys of synchronous_standby_names, or STANDBYS_UNKNOWN. */
+int standbys_required(void);
+int standbys_connected(void);
+#define STANDBYS_UNKNOWN (-1)
 /* Appends the lines of INFO about durability, with a sentence in words. */
 void standbys_info(struct buf *out);
 

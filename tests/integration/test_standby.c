@@ -62,6 +62,14 @@ static const char *info_text(redisContext *c, const char *name) {
     return at == NULL ? "" : text_of("%.*s", (int)strcspn(at + skip, "\\"), at + skip);
 }
 
+static bool metrics_have(redisContext *c, const char *name) {
+    redisReply *reply = redisCommand(c, "METRICS");
+    bool found = strstr(reply->str, text_of("\npgdisque_durability_standbys_%s\n", name)) != NULL;
+
+    freeReplyObject(reply);
+    return found;
+}
+
 /* ---- the durability in force ---- */
 
 static void test_in_force_without_standbys(void **state) {
@@ -108,6 +116,8 @@ static void test_unseen_standbys(void **state) {
     c = client_open_on(&poor);
     EVENTUALLY(info_number(c, "durability_standbys_required") == 1);
     assert_string_equal(info_text(c, "durability_standbys_connected"), "unknown");
+    assert_true(metrics_have(c, "required 1"));
+    assert_false(metrics_have(c, "connected -1"));
     expect_start(c, "+D-", "ADDJOB unseen a 0 REPLICATE 2");
     expect_start(c, NOT_ENOUGH, "ADDJOB unseen a 0 REPLICATE 3");
     redisFree(c);
@@ -136,6 +146,7 @@ static void test_replicate_while_the_standby_is_away(void **state) {
     (void)state;
     postgres_stop(&standby, true);
     EVENTUALLY(info_number(g, "durability_standbys_connected") == 0);
+    assert_true(metrics_have(g, "required 1") && metrics_have(g, "connected 0"));
     expect_start(g, NOT_ENOUGH, "ADDJOB away a 0 REPLICATE 2");
     postgres_resume(&standby);
     EVENTUALLY(info_number(g, "durability_standbys_connected") == 1);

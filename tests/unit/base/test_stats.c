@@ -31,6 +31,7 @@ static void test_info(void **state) {
         lines++;
 #define X(name, doc) expected++;
     STATS_COUNTERS(X)
+    STATS_MAXIMA(X)
 #undef X
     assert_int_equal(lines, expected);
     buf_free(&out);
