@@ -322,6 +322,7 @@ static void metrics_queues(struct buf *out) {
     metric_value(out, METRIC_DELAYED_JOBS, (double)queue_jobs_delayed());
     metric_value(out, METRIC_ACTIVE_JOBS, (double)queue_jobs_active());
     metric_value(out, METRIC_WAITING_JOBS, (double)queue_jobs_waiting());
+    metric_value(out, METRIC_AFTER_JOBS, (double)waiting_count_all());
     metric_value(out, METRIC_DEAD_JOBS, (double)queue_jobs_dead());
     metric_value(out, METRIC_LEASES, (double)lease_count());
     metric_histogram(out, METRIC_JOB_WAIT_SECONDS, &stats_waits);
