@@ -119,6 +119,7 @@ group_test() {
 }
 
 # tests/clients and tests/docs skip the libraries for Node.js if Node.js or npm is missing, and the languages below.
+# tests/clients skips Prometheus if it is missing.
 group_clients() {
     group_test
     need Node.js nodejs command -v node
@@ -126,6 +127,7 @@ group_clients() {
     need Go golang-go command -v go
     need "redigo for Go" golang-github-gomodule-redigo-dev has_go_source github.com/gomodule/redigo
     need "Java with a compiler" default-jdk-headless command -v javac
+    need Prometheus prometheus command -v prometheus
 }
 
 has_go_source() {
