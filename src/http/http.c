@@ -26,6 +26,8 @@
 #define HEADERS_MAX (8 * 1024)
 /* The share of all requests in a turn. */
 #define HTTP_SHARE_US 300
+/* To a method without a bit, evhttp replies a page of its own. Unknown methods share a bit. */
+#define ALL_METHODS UINT16_MAX
 
 struct http_route {
     const char *path;
@@ -173,8 +175,20 @@ static bool method_fits(const struct http_conn *c, const struct http_route *rout
 }
 
 static void reply_wrong_method(struct http_conn *c, const struct http_route *route) {
-    http_reply_problem(c, 405,
-                       route->method == EVHTTP_REQ_GET ? "this path takes GET" : "this path takes POST");
+    bool is_get = route->method == EVHTTP_REQ_GET;
+
+    http_set_header(c, "Allow", is_get ? "GET, HEAD" : "POST");
+    http_reply_problem(c, 405, is_get ? "this path takes GET" : "this path takes POST");
+}
+
+/* evhttp reads the body of these methods only. It would take any other body for the next request. */
+static bool body_is_unread(const struct http_conn *c) {
+    enum evhttp_cmd_type method = evhttp_request_get_command(c->req);
+    const char *length = http_header(c, "Content-Length");
+
+    if (method == EVHTTP_REQ_POST || method == EVHTTP_REQ_PUT || method == EVHTTP_REQ_PATCH)
+        return false;
+    return http_header(c, "Transfer-Encoding") != NULL || (length != NULL && strcmp(length, "0") != 0);
 }
 
 static void serve_route(struct http_conn *c, const struct http_route *route) {
@@ -211,6 +225,8 @@ static void serve_request(struct http_conn *c) {
     const struct page_file *file = page_file_find(path == NULL ? "" : path);
 
     http_set_safe_headers(c);
+    if (body_is_unread(c))
+        http_set_header(c, "Connection", "close");
     if (!may_ask_or_reply(c))
         return;
     if (route != NULL)
@@ -321,7 +337,7 @@ static void http_make_server(struct event_base *base) {
     http.server = evhttp_new(base);
     http_runs_init(base);
     http_conns_init(base, http.server, on_conn_close);
-    evhttp_set_allowed_methods(http.server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
+    evhttp_set_allowed_methods(http.server, ALL_METHODS);
     evhttp_set_max_headers_size(http.server, HEADERS_MAX);
     evhttp_set_max_body_size(http.server, HTTP_BODY_MAX);
     evhttp_set_timeout(http.server, HTTP_REQUEST_TIMEOUT_S);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
+
 #define CONNECTIONS_MAX 256
 #define AT_ONCE 128
 
@@ -133,6 +135,7 @@ static void test_wrong_requests(void **state) {
     (void)state;
     expect_http(http_get("/nowhere"), 404, "the paths are");
     expect_http(http_get("/api/command"), 405, "this path takes POST");
+    expect_http(http_reply, 405, "\r\nAllow: POST\r\n");
     expect_http(request_from("localhost", "POST /metrics", "", ""), 405, "this path takes GET");
     expect_http(request_from("localhost", "POST /api/command", "Content-Type: text/plain\r\n", "[\"PING\"]"),
                 415, "application/json");
@@ -143,13 +146,68 @@ static void test_wrong_requests(void **state) {
     expect_http(http_get("/%6detrics"), 404, "the paths are");
 }
 
+/* A path refuses a method that it does not take, also one that HTTP does not have. The reply is that of this server. */
+static void test_methods(void **state) {
+    static const char *const methods[] = { "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "get", "BREW" };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(methods); i++) {
+        expect_http(request_from("localhost", text_of("%s /metrics", methods[i]), "", ""), 405,
+                    "\r\nAllow: GET, HEAD\r\n");
+        expect_http(http_reply, 405, "{\"error\":\"this path takes GET\"}");
+        expect_http(http_reply, 405, "\r\nContent-Security-Policy: default-src 'none';");
+        expect_http(http_reply, 405, "\r\nX-Content-Type-Options: nosniff\r\n");
+        expect_http(request_from("localhost", text_of("%s /page.css", methods[i]), "", ""), 405,
+                    "\r\nAllow: GET, HEAD\r\n");
+        expect_http(
+            request_from("localhost", text_of("%s /api/command", methods[i]), JSON_TYPE, "[\"PING\"]"), 405,
+            "\r\nAllow: POST\r\n");
+        expect_http(request_from("localhost", text_of("%s /nowhere", methods[i]), "", ""), 404,
+                    "the paths are");
+        expect_http(request_from("evil.example", text_of("%s /metrics", methods[i]), "", ""), 403,
+                    "http-hosts");
+    }
+    expect_http(request_from("localhost", "OPTIONS *", "", ""), 404, "Content-Security-Policy: ");
+}
+
+/* evhttp keeps the connection of a CONNECT open. */
+static void test_connect(void **state) {
+    struct wire w;
+    char line[64];
+
+    (void)state;
+    wire_open(&w, "127.0.0.1", http_port);
+    wire_send_text(&w, "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    assert_string_equal(line, "HTTP/1.1 404 Not Found");
+    wire_close(&w);
+}
+
+/* A body that HTTP's library does not read is not taken for a request. */
+static void test_unread_body(void **state) {
+    static const char *const heads[] = { "GET /ready HTTP/1.1\r\nContent-Length: 40",
+                                         "DELETE /ready HTTP/1.1\r\nContent-Length: 40",
+                                         "BREW /ready HTTP/1.1\r\nTransfer-Encoding: chunked" };
+    struct wire w;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(heads); i++) {
+        wire_open(&w, "127.0.0.1", http_port);
+        wire_send_text(&w, text_of("%s\r\nHost: localhost\r\n\r\n"
+                                   "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                                   heads[i]));
+        assert_non_null(strstr(http_read_all(&w), "\r\nConnection: close\r\n"));
+        assert_null(strstr(http_reply, "the paths are"));
+    }
+}
+
 /* The reply to HEAD has the headers of GET, and no body. */
 static void test_head(void **state) {
     (void)state;
     expect_http(request_from("localhost", "HEAD /ready", "", ""), 200, "Content-Length: 15\r\n");
     expect_http(http_reply, 200, "Content-Security-Policy: default-src 'none';");
     assert_string_equal(strstr(http_reply, "\r\n\r\n"), "\r\n\r\n");
-    expect_http(request_from("localhost", "HEAD /api/command", "", ""), 405, "");
+    expect_http(request_from("localhost", "HEAD /api/command", "", ""), 405, "\r\nAllow: POST\r\n");
 }
 
 static void test_page(void **state) {
@@ -356,6 +414,9 @@ int main(void) {
         cmocka_unit_test(test_many_commands),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_wrong_requests),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_connect),
+        cmocka_unit_test(test_unread_body),
         cmocka_unit_test(test_head),
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_address),
