@@ -446,13 +446,18 @@ static void txn_failed(struct txn *f, const struct db_result *result) {
     }
 }
 
+static bool is_lost_with(const struct db_result *result, const char *sqlstate) {
+    return result->outcome == DB_LOST && strcmp(result->error.sqlstate, sqlstate) == 0;
+}
+
 static void on_completed(struct db_conn *db, const struct db_result *result) {
     struct conn *conn = conn_of(db);
     struct txn *f = &conn->txns[conn->oldest];
 
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
     f->at_work = result->at_work;
-    f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
+    f->disk_full = is_lost_with(result, OP_DISK_FULL);
+    f->too_large = is_lost_with(result, DB_RESULTS_TOO_LARGE);
     if (f->marked && result->outcome != DB_LOST)
         commit_marker_end(&f->marker);
     if (result->outcome == DB_COMMITTED) {

@@ -10,6 +10,7 @@
 #include "batch/task_queue.h"
 #include "batch/txn.h"
 #include "config/config.h"
+#include "config/memory_budget.h"
 
 #define MAX_FAILURES 5
 
@@ -105,6 +106,16 @@ static bool may_join(const struct txn *f, const struct client_txn *first, const 
            f->task_count + b->count <= (size_t)config.batch_max && txn_has_room(f, client_txn_size(b));
 }
 
+/* The results of a transaction, and the replies that are made of them, must fit into maxmemory. Each statement may have
+ * batch-max-bytes. */
+static size_t results_most(void) {
+    size_t pages = 2 * (size_t)config.batch_max_bytes;
+
+    if (memory_budget == SIZE_MAX)
+        return OP_MAX_BYTES;
+    return memory_budget / 4 > pages ? memory_budget / 4 : pages;
+}
+
 void client_txns_append(struct txn *f) {
     struct client_txn *first = client_txn_first_waiting(), *next;
 
@@ -112,6 +123,7 @@ void client_txns_append(struct txn *f) {
         return;
     f->is_client_txn = true;
     db_begin(f->db, txn_durability(first->commit));
+    db_bound_results(f->db, results_most());
     commit_marker_always(first->tasks[0]);
     for (next = first; next != NULL;) {
         client_txn_append_task(f, next);
@@ -253,11 +265,15 @@ static void client_txn_end_unknown(struct client_txn *b) {
     fail_all(b, &error);
 }
 
+static const struct op_error results_error = { DB_RESULTS_TOO_LARGE, "its results are too large" };
+
 static void on_client_txn_known(struct lost_task *l, enum commit_fate fate) {
     struct client_txn *b = CONTAINER_OF(l, struct client_txn, lost);
 
     if (fate == COMMIT_DONE)
         answers_lost(b);
+    else if (b->too_large)
+        refuse(b, &results_error);
     else if (batch_lost_too_often("transaction of a client", b->lost_alone))
         refuse(b, &batch_lost_error);
     else if (fate == COMMIT_UNDONE)
@@ -277,6 +293,14 @@ static void client_txn_note_lost(struct client_txn *b) {
     b->alone = b->alone || b->times_lost > 1;
 }
 
+static void note_too_large(struct client_txn *b) {
+    b->too_large = true;
+}
+
+static void note_alone(struct client_txn *b) {
+    b->alone = true;
+}
+
 static void note_lost_alone(struct client_txn *b) {
     b->lost_alone++;
     client_txn_note_lost(b);
@@ -285,6 +309,8 @@ static void note_lost_alone(struct client_txn *b) {
 void client_txns_lost(struct txn *f) {
     if (f->at_work)
         each_client_txn(f, carries_several(f) ? client_txn_note_lost : note_lost_alone);
+    if (f->too_large)
+        each_client_txn(f, carries_several(f) ? note_alone : note_too_large);
     for (size_t i = 0; i < f->part_count; i++)
         f->parts[i].client_txn->lost.txn = f->marker.txn;
     each_client_txn(f, client_txn_ask);

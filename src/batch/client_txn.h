@@ -41,6 +41,7 @@ struct client_txn {
     uint8_t failures;
     uint8_t times_lost; /* how often the session ended while it was executed */
     uint8_t lost_alone; /* the same, with no other client transaction beside it */
+    bool too_large;     /* it was lost because its results were too large */
     bool alone;         /* its transaction failed, or was lost more than once: it is sent without others */
     int64_t blocked_us; /* as in struct task */
     struct lost_task lost;

@@ -25,6 +25,7 @@ struct txn {
     struct op *contended; /* the contended operation for which it was built, or NULL */
     bool checks;          /* the statement is find_locked: it reads which jobs are locked */
     bool disk_full;       /* it was lost because the disk of the database is full */
+    bool too_large;       /* it was lost because its results were too large */
     bool unsettled;       /* tasks of lost transactions are queued: operations that take jobs are left out */
     bool marked;          /* after its parts it has the statement of a commit marker */
     struct commit_marker marker;

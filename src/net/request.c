@@ -248,6 +248,8 @@ static const struct {
       "LOCKED another session of the database holds a lock on a row or a table that this command needs: "
       "nothing was done" },
     { OP_DISK_FULL, DISK_FULL },
+    { DB_RESULTS_TOO_LARGE,
+      "LIMIT the results of the transaction take more than a quarter of maxmemory: nothing was done" },
     { OP_NOT_ACKED, "EXECABORT Transaction discarded because of: " NOT_ACKED },
     { OP_LOST, "CRASHED the database ended the session each time that it executed this command: it was not "
                "done, or its answer was lost; see the logs of the database" },

@@ -117,7 +117,8 @@ static void txn_clear(struct db_txn *f) {
     f->result_bytes = 0;
     f->collected = 0;
     f->sent = 0;
-    f->sets_durability = f->failed = false;
+    f->most_result_bytes = 0;
+    f->sets_durability = f->failed = f->too_large = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -135,6 +136,7 @@ static void db_disconnect(struct db_conn *conn) {
     free(conn->migrate);
     conn->migrate = NULL;
     probe_stop(&conn->probe);
+    probe_stop(&conn->canceller);
     conn->heartbeat_sent = false;
     conn->failed_probes = 0;
     conn->open = false;
@@ -171,6 +173,13 @@ static void want_fence(struct db_conn *conn, enum durability durability) {
         conn->fence = FENCE_WANTED;
 }
 
+/* The error of a transaction that has failed or was lost; sqlstate "": none is known. */
+static struct op_error txn_error(const struct db_txn *f) {
+    if (f->too_large)
+        return (struct op_error){ DB_RESULTS_TOO_LARGE, "its results are too large" };
+    return (struct op_error){ f->failed ? f->sqlstate : "", f->message };
+}
+
 /* Reports all transactions as lost. A fence that was sent is lost as well. broken: this server did not close the
  * connection. The database was then executing the first transaction without a complete result. */
 static void all_lost(struct db_conn *conn, bool broken) {
@@ -182,10 +191,9 @@ static void all_lost(struct db_conn *conn, bool broken) {
         conn->fence = FENCE_WANTED;
     for (size_t i = 0; conn->sent_txns > 0; i++) {
         struct db_txn *f = oldest(conn);
-        struct db_result lost = { .outcome = DB_LOST,
-                                  .count = f->sent,
-                                  .error = { f->failed ? f->sqlstate : "", f->message },
-                                  .at_work = broken && i == ended };
+        struct db_result lost = {
+            .outcome = DB_LOST, .count = f->sent, .error = txn_error(f), .at_work = broken && i == ended
+        };
 
         want_fence(conn, f->durability);
         stats.transactions_lost++;
@@ -436,7 +444,7 @@ static void txn_done(struct db_conn *conn) {
         .count = f->sent,
         .rows = f->results,
         .failed_at = f->failed_at,
-        .error = { f->sqlstate, f->message },
+        .error = txn_error(f),
     };
 
     if (f->failed) {
@@ -520,6 +528,24 @@ static bool is_another_session(const PGresult *res) {
     return state != NULL && strcmp(state, "26000") == 0;
 }
 
+/* A cancel that comes too late fails the next transaction, which is sent again. Without an answer the results soon
+ * reach the size at which the connection is closed. */
+static void on_cancelled(void *arg, enum probe_outcome outcome, const PGresult *res) {
+    (void)arg;
+    (void)outcome;
+    (void)res;
+}
+
+/* Ends the transaction while its results arrive. The loss of the connection also costs the other transaction. */
+static void refuse_results(struct db_conn *conn, struct db_txn *f) {
+    if (!f->too_large && !probe_is_running(&conn->canceller))
+        probe_start(&conn->canceller, db.base, session_connect(conn->host, "cancel"), sql_cancel,
+                    session_name(conn->name).text, on_cancelled, conn);
+    f->too_large = true;
+    if (f->result_bytes / 2 > f->most_result_bytes)
+        conn_down(conn, "the results of a transaction are too large");
+}
+
 static void collect(struct db_txn *f, PGresult *res) {
     size_t bytes = PQresultMemorySize(res);
 
@@ -544,6 +570,8 @@ static void txn_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
         conn_down(conn, "the session does not have the prepared statements");
     else if (PQstatus(conn->pg) == CONNECTION_BAD)
         conn_broken(conn);
+    else if (f->most_result_bytes > 0 && f->result_bytes > f->most_result_bytes)
+        refuse_results(conn, f);
 }
 
 static void on_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
@@ -619,6 +647,10 @@ static void set_durability(struct db_conn *conn, struct db_txn *f) {
 
 void db_begin(struct db_conn *conn, enum durability durability) {
     conn->wanted = durability;
+}
+
+void db_bound_results(struct db_conn *conn, size_t bytes) {
+    in_making(conn)->most_result_bytes = bytes;
 }
 
 static size_t params_bytes(int columns, const int lengths[]) {

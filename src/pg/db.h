@@ -79,6 +79,9 @@ enum db_outcome {
     DB_LOST,   /* the connection was lost; the transaction may have been committed */
 };
 
+/* The SQLSTATE of a transaction whose results are larger than db_bound_results() allows. */
+#define DB_RESULTS_TOO_LARGE "PD003"
+
 struct db_conn;
 
 struct db_result {
@@ -105,6 +108,8 @@ struct db_txn {
     size_t collected;    /* results */
     PGresult *results[DB_MAX_STATEMENTS];
     size_t result_bytes;
+    size_t most_result_bytes; /* set by db_bound_results(); 0: no bound */
+    bool too_large;           /* its results are larger */
     bool failed;
     size_t failed_at;
     char sqlstate[6];
@@ -144,6 +149,7 @@ struct db_conn {
     bool heartbeat_sent;    /* a heartbeat was sent before all transactions, and is not answered */
     unsigned failed_probes; /* probes in a row that found the session waiting for the client */
     struct probe probe;
+    struct probe canceller; /* cancels the statement that the session executes */
 };
 
 struct db_hooks {
@@ -171,6 +177,10 @@ static inline bool db_has_room(const struct db_conn *conn) {
 /* Sets the durability of the next transaction. Call it before the first statement. Without it the transaction has the
  * durability of the session. */
 void db_begin(struct db_conn *conn, enum durability durability);
+/* If the results of the next transaction take more bytes, it is cancelled, and fails with DB_RESULTS_TOO_LARGE. If the
+ * results go on to twice as many bytes, the connection is closed, and the transaction is lost with that error. If it
+ * commits before, nothing is lost. Call it after db_begin(). */
+void db_bound_results(struct db_conn *conn, size_t bytes);
 /* The parameters of the next statement; the caller fills them. */
 struct params *db_params(struct db_conn *conn);
 /* Adds a statement with db_params() to the transaction. If the statement cannot be sent, db_send() closes the

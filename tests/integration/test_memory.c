@@ -393,6 +393,38 @@ static void test_in_a_transaction_a_page_is_all(void **state) {
     freeReplyObject(r);
 }
 
+/* Queues the command 64 times in a transaction, whose results would take 64 MB. */
+static void expect_too_large(const char *command) {
+    expect(control, "+OK", "MULTI");
+    for (int i = 0; i < 64; i++)
+        expect(control, "+QUEUED", command);
+    expect(control,
+           "-LIMIT the results of the transaction take more than a quarter of maxmemory: nothing was done",
+           "EXEC");
+}
+
+static void test_results_of_a_transaction_are_bounded(void **state) {
+    long long evicted = info_number(control, "evicted_clients");
+    redisContext *other = client_open_on(&small);
+
+    (void)state;
+    expect(control, "+OK", "CONFIG SET maxmemory 24mb batch-max-bytes 1mb");
+    expect(control, ":1", "RPUSH turns %s", megabyte);
+    expect(other, "+OK", "MULTI");
+    for (int i = 0; i < 100; i++)
+        expect(other, "+QUEUED", "ADDJOB other %s 0", text_of("%.1000s", megabyte));
+    expect_too_large("LINDEX turns 0");
+    expect_too_large("LMOVE turns turns LEFT RIGHT");
+    expect(control, ":1", "LLEN turns");
+    expect(control, "+OK", "MULTI");
+    expect(control, "+QUEUED", "DEL turns");
+    expect(control, "[:1]", "EXEC");
+    assert_int_equal(info_number(control, "evicted_clients"), evicted);
+    expect(other, "+OK", "DISCARD");
+    expect(control, "+OK", "CONFIG SET batch-max-bytes 16mb");
+    redisFree(other);
+}
+
 static void test_a_scan_stops_at_its_bytes(void **state) {
     char cursor[32] = "0";
     int found = 0, steps = 0;
@@ -537,6 +569,7 @@ int main(void) {
         cmocka_unit_test(test_a_scan_stops_at_its_bytes),
         cmocka_unit_test(test_a_long_read_while_elements_go),
         cmocka_unit_test(test_a_reader_over_the_budget_is_evicted),
+        cmocka_unit_test(test_results_of_a_transaction_are_bounded),
         cmocka_unit_test(test_listeners_share_a_message),
         cmocka_unit_test(test_messages_and_replies_in_order),
     };

@@ -101,6 +101,11 @@ void db_begin(struct db_conn *conn, enum durability durability) {
     conn->txns[fake_place(conn, conn->sent_txns)].durability = durability;
 }
 
+void db_bound_results(struct db_conn *conn, size_t bytes) {
+    (void)conn;
+    (void)bytes;
+}
+
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     size_t place = fake_place(conn, conn->sent_txns - conn->open), at = conn->txns[place].sent++;
     struct fake_statement *s = &fake_db.sent[fake_conn_index(conn)][place][at];
