@@ -18,8 +18,7 @@ begin
             coalesce(api_replace.delay > 0 or (api_replace.delay = 0 and j.wake_at = j.ready_at), false)
                 and j.group_key is null and j.ready_at < 'infinity' as is_moved,
             case
-                when api_replace.delay > 0 then least(
-                    replaced_at + api_replace.delay * interval '1 second', j.expires_at - interval '1 millisecond')
+                when api_replace.delay > 0 then replaced_at + api_replace.delay * interval '1 second'
             end as next_at
         from pgdisque.api_keys(array[holder]) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
@@ -34,6 +33,10 @@ begin
         ready_at = case
             when old.is_moved then coalesce(old.next_at, replaced_at - interval '1 second')
             else j.ready_at
+        end,
+        expires_at = case
+            when old.is_moved and old.next_at is not null then {{revived_until(j, old.next_at)}}
+            else j.expires_at
         end,
         wake_at = case when old.is_moved then coalesce(old.next_at, j.expires_at) else j.wake_at end,
         additional_deliveries = j.additional_deliveries

@@ -101,10 +101,9 @@ kept as (
 found as materialized (
     select
         r.ordinals, r.queue_id, r.held_rank as rank, r.held_id as id, r.body, r.delay, o.was_until,
-        case
-            when r.is_moved and r.delay > 0
-                then least(r.ready_at, o.expires_at - interval '1 millisecond')
-        end as delayed_until,
+        case when r.is_moved and r.delay > 0 then r.ready_at end as delayed_until,
+        -- A job that would expire before its new delay ends has its time to live again after the delay.
+        case when r.is_moved and r.delay > 0 and o.may_move then o.next_expires_at else o.expires_at end as expires_at,
         r.is_moved and (r.delay > 0 or o.is_delayed) and o.may_move as is_moved
     from (
         select
@@ -121,7 +120,7 @@ found as materialized (
     ) as r
     cross join lateral (
         select
-            j.expires_at,
+            j.expires_at, {{revived_until(j, r.ready_at)}} as next_expires_at,
             j.ready_at < 'infinity' and j.group_key is null as may_move,
             j.wake_at is not distinct from j.ready_at as is_delayed,
             {{left_since(j)}} as was_until
@@ -141,6 +140,7 @@ replaced as (
     set body = f.body,
         delay = case when f.is_moved then f.delay else j.delay end,
         ready_at = case when f.is_moved then coalesce(f.delayed_until, $18::timestamptz) else j.ready_at end,
+        expires_at = f.expires_at,
         wake_at = case
             when not f.is_moved then j.wake_at
             when f.delayed_until is not null then f.delayed_until
@@ -170,7 +170,7 @@ replaced as (
         union all
         -- The last request counts the change of the delay.
         select
-            o.ordinal, null, null, null, null, true,
+            o.ordinal, null, null, f.expires_at, null, true,
             case when f.is_moved and o.ordinal = f.ordinals[1] then f.was_until end,
             case when f.is_moved and o.ordinal = f.ordinals[1] then f.delayed_until end
         from found as f

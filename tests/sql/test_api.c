@@ -461,6 +461,17 @@ static void unique_jobs_tell_their_outcome(void **state) {
     does(a, "added", "select outcome from pgdisque.add_unique_job('q', 'x3', 'k')");
 }
 
+static void a_later_delay_renews_the_time_to_live(void **state) {
+    (void)state;
+    does(a, "added", "select outcome from pgdisque.add_unique_job('q', 'x', 'k', ttl => 100)");
+    does(a, "replaced",
+         "select outcome from pgdisque.add_unique_job('q', 'y', 'k', replace => true, delay => 1000)");
+    does(a, "t t",
+         "select ready_at > clock_timestamp() + interval '990 seconds', "
+         "expires_at between ready_at + interval '99 seconds' and ready_at + interval '101 seconds' "
+         "from pgdisque.job");
+}
+
 /* The jobs wait. The servers are told of a job that may be the next of its group, and after its end of another. */
 static void jobs_of_groups_wait(void **state) {
     const char *first, *second;
@@ -597,6 +608,7 @@ int main(void) {
         TEST(servers_are_told),
         TEST(workers_are_told_of_cancellations),
         TEST(unique_jobs_tell_their_outcome),
+        TEST(a_later_delay_renews_the_time_to_live),
         TEST(jobs_of_groups_wait),
         TEST(roles_have_the_least_rights),
         TEST(search_paths_are_pinned),
