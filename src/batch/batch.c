@@ -457,9 +457,11 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
     f->at_work = result->at_work;
     f->disk_full = is_lost_with(result, OP_DISK_FULL);
-    f->too_large = is_lost_with(result, DB_RESULTS_TOO_LARGE);
+    f->exceeded = result->outcome == DB_LOST ? result->exceeded : NULL;
     if (f->marked && result->outcome != DB_LOST)
         commit_marker_end(&f->marker);
+    if (f->is_client_txn)
+        client_txns_note_time(f);
     if (result->outcome == DB_COMMITTED) {
         histogram_add(&stats_commits, clock_mono() - f->sent_us);
         batch_committed(f, result);

@@ -13,14 +13,18 @@
 #include "config/memory_budget.h"
 
 #define MAX_FAILURES 5
+/* If other tasks had to wait for a longer transaction of clients, they get the database for as long as it took. */
+#define LONG_TXN_US (50 * US_PER_MS)
 
 static struct list waiting = { &waiting, &waiting };
 /* clock_mono(): until then, client transactions that wait for a lock of another session are not sent. */
 static int64_t resume_us;
+/* clock_mono(): until then, client transactions give way to other tasks. */
+static int64_t give_way_us;
 
 void client_txns_init(void) {
     list_init(&waiting);
-    resume_us = 0;
+    resume_us = give_way_us = 0;
 }
 
 bool client_txns_wait(void) {
@@ -119,11 +123,12 @@ static size_t results_most(void) {
 void client_txns_append(struct txn *f) {
     struct client_txn *first = client_txn_first_waiting(), *next;
 
-    if (first == NULL)
+    if (first == NULL || clock_mono() < give_way_us)
         return;
     f->is_client_txn = true;
     db_begin(f->db, txn_durability(first->commit));
-    db_bound_results(f->db, results_most());
+    db_bound(f->db, (struct db_bounds){ .result_bytes = results_most(),
+                                        .busy_us = config.transaction_timeout * (int64_t)US_PER_S });
     commit_marker_always(first->tasks[0]);
     for (next = first; next != NULL;) {
         client_txn_append_task(f, next);
@@ -134,6 +139,14 @@ void client_txns_append(struct txn *f) {
 }
 
 /* ---- ends ---- */
+
+void client_txns_note_time(const struct txn *f) {
+    int64_t took_us = clock_mono() - f->sent_us;
+    bool others_wait = f->db->sent_txns > 0 || !task_queue_is_empty();
+
+    if (took_us > LONG_TXN_US && others_wait)
+        give_way_us = clock_mono() + took_us;
+}
 
 static void client_txn_leave(struct task *t) {
     t->client_txn = NULL;
@@ -265,15 +278,13 @@ static void client_txn_end_unknown(struct client_txn *b) {
     fail_all(b, &error);
 }
 
-static const struct op_error results_error = { DB_RESULTS_TOO_LARGE, "its results are too large" };
-
 static void on_client_txn_known(struct lost_task *l, enum commit_fate fate) {
     struct client_txn *b = CONTAINER_OF(l, struct client_txn, lost);
 
     if (fate == COMMIT_DONE)
         answers_lost(b);
-    else if (b->too_large)
-        refuse(b, &results_error);
+    else if (b->exceeded != NULL)
+        refuse(b, b->exceeded);
     else if (batch_lost_too_often("transaction of a client", b->lost_alone))
         refuse(b, &batch_lost_error);
     else if (fate == COMMIT_UNDONE)
@@ -293,10 +304,6 @@ static void client_txn_note_lost(struct client_txn *b) {
     b->alone = b->alone || b->times_lost > 1;
 }
 
-static void note_too_large(struct client_txn *b) {
-    b->too_large = true;
-}
-
 static void note_alone(struct client_txn *b) {
     b->alone = true;
 }
@@ -309,8 +316,10 @@ static void note_lost_alone(struct client_txn *b) {
 void client_txns_lost(struct txn *f) {
     if (f->at_work)
         each_client_txn(f, carries_several(f) ? client_txn_note_lost : note_lost_alone);
-    if (f->too_large)
-        each_client_txn(f, carries_several(f) ? note_alone : note_too_large);
+    if (f->exceeded != NULL && carries_several(f))
+        each_client_txn(f, note_alone);
+    else
+        f->parts[0].client_txn->exceeded = f->exceeded;
     for (size_t i = 0; i < f->part_count; i++)
         f->parts[i].client_txn->lost.txn = f->marker.txn;
     each_client_txn(f, client_txn_ask);

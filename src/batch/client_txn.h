@@ -39,9 +39,9 @@ struct client_txn {
     /* Private. */
     struct list node; /* in the list of queued client transactions */
     uint8_t failures;
-    uint8_t times_lost; /* how often the session ended while it was executed */
-    uint8_t lost_alone; /* the same, with no other client transaction beside it */
-    bool too_large;     /* it was lost because its results were too large */
+    uint8_t times_lost;              /* how often the session ended while it was executed */
+    uint8_t lost_alone;              /* the same, with no other client transaction beside it */
+    const struct op_error *exceeded; /* it was lost after it had exceeded a bound: its error; or NULL */
     bool alone;         /* its transaction failed, or was lost more than once: it is sent without others */
     int64_t blocked_us; /* as in struct task */
     struct lost_task lost;
@@ -64,7 +64,8 @@ void client_txns_init(void);
 bool client_txns_wait(void);
 /* Appends the next client transactions to f. */
 void client_txns_append(struct txn *f);
-/* Called when a transaction of client transactions has ended. */
+/* Called when a transaction of client transactions has ended, and its connection does not count it any more. */
+void client_txns_note_time(const struct txn *f);
 void client_txns_committed(struct txn *f, PGresult *const *rows);
 void client_txns_failed(struct txn *f, const struct op_error *error);
 void client_txns_lost(struct txn *f);

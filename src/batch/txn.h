@@ -22,12 +22,12 @@ struct part {
 struct txn {
     struct db_conn *db;
     bool is_client_txn;
-    struct op *contended; /* the contended operation for which it was built, or NULL */
-    bool checks;          /* the statement is find_locked: it reads which jobs are locked */
-    bool disk_full;       /* it was lost because the disk of the database is full */
-    bool too_large;       /* it was lost because its results were too large */
-    bool unsettled;       /* tasks of lost transactions are queued: operations that take jobs are left out */
-    bool marked;          /* after its parts it has the statement of a commit marker */
+    struct op *contended;            /* the contended operation for which it was built, or NULL */
+    bool checks;                     /* the statement is find_locked: it reads which jobs are locked */
+    bool disk_full;                  /* it was lost because the disk of the database is full */
+    const struct op_error *exceeded; /* it was lost after it had exceeded a bound: its error; or NULL */
+    bool unsettled; /* tasks of lost transactions are queued: operations that take jobs are left out */
+    bool marked;    /* after its parts it has the statement of a commit marker */
     struct commit_marker marker;
     bool at_work;    /* it was lost while the database executed it: see db_result */
     int64_t sent_us; /* clock_mono() */

@@ -250,6 +250,9 @@ static const struct {
     { OP_DISK_FULL, DISK_FULL },
     { DB_RESULTS_TOO_LARGE,
       "LIMIT the results of the transaction take more than a quarter of maxmemory: nothing was done" },
+    { DB_TOO_LONG,
+      "LIMIT the transaction kept the database busy for longer than transaction-timeout: nothing was done. "
+      "Divide it into smaller transactions" },
     { OP_NOT_ACKED, "EXECABORT Transaction discarded because of: " NOT_ACKED },
     { OP_LOST, "CRASHED the database ended the session each time that it executed this command: it was not "
                "done, or its answer was lost; see the logs of the database" },

@@ -37,6 +37,8 @@ void conn_broken(struct db_conn *conn);
 /* Call it when all statements are prepared. */
 void conn_ready(struct db_conn *conn);
 bool result_is_error(const PGresult *res);
+/* The transaction whose results arrive next, or NULL. */
+struct db_txn *conn_incoming_txn(struct db_conn *conn);
 
 /* Has the connection waited for a result for QUIET_US? */
 bool conn_hangs(const struct db_conn *conn);

@@ -15,6 +15,7 @@
 #include "config/memory_budget.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/session.h"
+#include "pg/txn_bounds.h"
 
 #define BACKOFF_FIRST_US (20 * US_PER_MS)
 #define BACKOFF_LAST_US (2 * US_PER_S)
@@ -117,8 +118,10 @@ static void txn_clear(struct db_txn *f) {
     f->result_bytes = 0;
     f->collected = 0;
     f->sent = 0;
-    f->most_result_bytes = 0;
-    f->sets_durability = f->failed = f->too_large = false;
+    f->bounds = (struct db_bounds){ 0 };
+    f->exceeded = DB_BOUND_NONE;
+    f->busy_since_us = 0;
+    f->sets_durability = f->failed = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -175,8 +178,8 @@ static void want_fence(struct db_conn *conn, enum durability durability) {
 
 /* The error of a transaction that has failed or was lost; sqlstate "": none is known. */
 static struct op_error txn_error(const struct db_txn *f) {
-    if (f->too_large)
-        return (struct op_error){ DB_RESULTS_TOO_LARGE, "its results are too large" };
+    if (f->exceeded != DB_BOUND_NONE)
+        return *txn_bounds_error(f);
     return (struct op_error){ f->failed ? f->sqlstate : "", f->message };
 }
 
@@ -192,7 +195,11 @@ static void all_lost(struct db_conn *conn, bool broken) {
     for (size_t i = 0; conn->sent_txns > 0; i++) {
         struct db_txn *f = oldest(conn);
         struct db_result lost = {
-            .outcome = DB_LOST, .count = f->sent, .error = txn_error(f), .at_work = broken && i == ended
+            .outcome = DB_LOST,
+            .count = f->sent,
+            .error = txn_error(f),
+            .exceeded = txn_bounds_error(f),
+            .at_work = broken && i == ended,
         };
 
         want_fence(conn, f->durability);
@@ -445,6 +452,7 @@ static void txn_done(struct db_conn *conn) {
         .rows = f->results,
         .failed_at = f->failed_at,
         .error = txn_error(f),
+        .exceeded = txn_bounds_error(f),
     };
 
     if (f->failed) {
@@ -500,8 +508,8 @@ static void fence_done(struct db_conn *conn) {
 
 /* ---- results ---- */
 
-/* The transaction whose results arrive next; NULL: the results of the fence arrive next. */
-static struct db_txn *incoming(struct db_conn *conn) {
+/* NULL: the results of the fence arrive next. */
+struct db_txn *conn_incoming_txn(struct db_conn *conn) {
     if (conn->arrived == conn->sent_txns)
         return NULL;
     return &conn->txns[(conn->oldest + conn->arrived) % DB_MAX_TXNS];
@@ -528,24 +536,6 @@ static bool is_another_session(const PGresult *res) {
     return state != NULL && strcmp(state, "26000") == 0;
 }
 
-/* A cancel that comes too late fails the next transaction, which is sent again. Without an answer the results soon
- * reach the size at which the connection is closed. */
-static void on_cancelled(void *arg, enum probe_outcome outcome, const PGresult *res) {
-    (void)arg;
-    (void)outcome;
-    (void)res;
-}
-
-/* Ends the transaction while its results arrive. The loss of the connection also costs the other transaction. */
-static void refuse_results(struct db_conn *conn, struct db_txn *f) {
-    if (!f->too_large && !probe_is_running(&conn->canceller))
-        probe_start(&conn->canceller, db.base, session_connect(conn->host, "cancel"), sql_cancel,
-                    session_name(conn->name).text, on_cancelled, conn);
-    f->too_large = true;
-    if (f->result_bytes / 2 > f->most_result_bytes)
-        conn_down(conn, "the results of a transaction are too large");
-}
-
 static void collect(struct db_txn *f, PGresult *res) {
     size_t bytes = PQresultMemorySize(res);
 
@@ -570,8 +560,8 @@ static void txn_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
         conn_down(conn, "the session does not have the prepared statements");
     else if (PQstatus(conn->pg) == CONNECTION_BAD)
         conn_broken(conn);
-    else if (f->most_result_bytes > 0 && f->result_bytes > f->most_result_bytes)
-        refuse_results(conn, f);
+    else
+        txn_bounds_check_results(conn, f);
 }
 
 static void on_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
@@ -606,7 +596,7 @@ static void read_results(struct db_conn *conn) {
         if (conn->heartbeat_sent)
             read_heartbeat(conn, res);
         else
-            on_result(conn, incoming(conn), res);
+            on_result(conn, conn_incoming_txn(conn), res);
     }
 }
 
@@ -649,8 +639,8 @@ void db_begin(struct db_conn *conn, enum durability durability) {
     conn->wanted = durability;
 }
 
-void db_bound_results(struct db_conn *conn, size_t bytes) {
-    in_making(conn)->most_result_bytes = bytes;
+void db_bound(struct db_conn *conn, struct db_bounds bounds) {
+    in_making(conn)->bounds = bounds;
 }
 
 static size_t params_bytes(int columns, const int lengths[]) {

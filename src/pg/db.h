@@ -79,8 +79,21 @@ enum db_outcome {
     DB_LOST,   /* the connection was lost; the transaction may have been committed */
 };
 
-/* The SQLSTATE of a transaction whose results are larger than db_bound_results() allows. */
+/* The SQLSTATEs of transactions that exceed their bounds. */
 #define DB_RESULTS_TOO_LARGE "PD003"
+#define DB_TOO_LONG "PD004"
+
+enum db_bound {
+    DB_BOUND_NONE,
+    DB_BOUND_RESULTS,
+    DB_BOUND_TIME,
+};
+
+/* 0: no bound. */
+struct db_bounds {
+    size_t result_bytes;
+    int64_t busy_us; /* from the end of the transaction before it */
+};
 
 struct db_conn;
 
@@ -95,6 +108,7 @@ struct db_result {
     /* The error of a failed transaction. If lost: the last error of the session; sqlstate is "" if there was
      * none. */
     struct op_error error;
+    const struct op_error *exceeded; /* the same as error if the transaction exceeded a bound, or NULL */
 };
 
 /* The statements and results of one transaction on a connection. */
@@ -108,8 +122,9 @@ struct db_txn {
     size_t collected;    /* results */
     PGresult *results[DB_MAX_STATEMENTS];
     size_t result_bytes;
-    size_t most_result_bytes; /* set by db_bound_results(); 0: no bound */
-    bool too_large;           /* its results are larger */
+    struct db_bounds bounds; /* set by db_bound() */
+    enum db_bound exceeded;
+    int64_t busy_since_us; /* clock_mono(): when it was first seen to be the oldest; 0: not yet */
     bool failed;
     size_t failed_at;
     char sqlstate[6];
@@ -177,10 +192,13 @@ static inline bool db_has_room(const struct db_conn *conn) {
 /* Sets the durability of the next transaction. Call it before the first statement. Without it the transaction has the
  * durability of the session. */
 void db_begin(struct db_conn *conn, enum durability durability);
-/* If the results of the next transaction take more bytes, it is cancelled, and fails with DB_RESULTS_TOO_LARGE. If the
- * results go on to twice as many bytes, the connection is closed, and the transaction is lost with that error. If it
- * commits before, nothing is lost. Call it after db_begin(). */
-void db_bound_results(struct db_conn *conn, size_t bytes);
+/* Bounds the next transaction. Call it after db_begin(). A transaction that exceeds a bound is cancelled, and fails with
+ * the SQLSTATE of the bound. If the results go on to twice their bound, the connection is closed, and the transaction is
+ * lost with that SQLSTATE. If it commits before, nothing is lost. A session that waits for a lock, the disk or a standby
+ * is not cancelled. */
+void db_bound(struct db_conn *conn, struct db_bounds bounds);
+/* Looks for transactions that take too long. Called twice a second. */
+void db_check_bounds(void);
 /* The parameters of the next statement; the caller fills them. */
 struct params *db_params(struct db_conn *conn);
 /* Adds a statement with db_params() to the transaction. If the statement cannot be sent, db_send() closes the

@@ -290,6 +290,7 @@ static const struct periodic {
     { SECOND_TICKS, false, commit_marker_forget },
     { SECOND_TICKS, false, standbys_ask },
     { SECOND_TICKS, false, load_retry },
+    { SECOND_TICKS / 2, false, db_check_bounds },
     { 1, true, queues_tick },
     { 1, true, queue_open_again },
     { SECOND_TICKS, true, page_queues },

@@ -183,6 +183,28 @@ static void test_lost_before_the_commit(void **state) {
     assert_int_equal(jobs_in_database("held"), 0);
 }
 
+/* ---- too long ---- */
+
+/* Each LPOS reads all elements. Without the bound EXEC takes more than ten times as long as the bound. */
+static void test_long_ones_are_cancelled(void **state) {
+    (void)state;
+    expect(at[A], "+OK", "CONFIG SET transaction-timeout 1");
+    run_sql("select count(*) from pgdisque.add_jobs('long', array_fill('x'::text, array[100000]))");
+    expect(at[A], "+OK", "MULTI");
+    expect(at[A], "+QUEUED", "ADDJOB beside x 0");
+    for (int i = 0; i < 900; i++)
+        expect(at[A], "+QUEUED", "LPOS long none");
+    expect(at[A],
+           "-LIMIT the transaction kept the database busy for longer than transaction-timeout: nothing was "
+           "done. "
+           "Divide it into smaller transactions",
+           "EXEC");
+    assert_int_equal(jobs_in_database("beside"), 0);
+    expect(at[A], ":0", "QLEN beside");
+    assert_string_equal(text_of("%.5s", hand_on(at[A], add_job(at[A], "beside", "x", ""), "beside", "y")),
+                        "[:1 +");
+}
+
 /* ---- the server is killed ---- */
 
 /* A chain of jobs: each step acknowledges a job and adds the next, at any of the servers. At each time exactly one job
@@ -235,6 +257,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_many_at_once, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_refused_by_the_database, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_lost_before_the_commit, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_long_ones_are_cancelled, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_chain_never_breaks, company_gather, company_part),
     };
 

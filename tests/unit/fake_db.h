@@ -101,9 +101,8 @@ void db_begin(struct db_conn *conn, enum durability durability) {
     conn->txns[fake_place(conn, conn->sent_txns)].durability = durability;
 }
 
-void db_bound_results(struct db_conn *conn, size_t bytes) {
-    (void)conn;
-    (void)bytes;
+void db_bound(struct db_conn *conn, struct db_bounds bounds) {
+    conn->txns[fake_place(conn, conn->sent_txns)].bounds = bounds;
 }
 
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {

@@ -275,6 +275,62 @@ static void test_passing_failures_are_repeated(void **state) {
     assert_events("0:refused fail:a1(40P01) fail:b1(40P01)");
 }
 
+/* ---- bounds ---- */
+
+static void test_bounds(void **state) {
+    const struct db_conn *conn = fake_db.conns[WRITE];
+
+    (void)state;
+    config.transaction_timeout = 7;
+    client_txn_send(LOAD(0, &a[1]));
+    batch_flush();
+    assert_int_equal(conn->txns[fake_place(conn, 0)].bounds.busy_us, 7 * US_PER_S);
+    assert_true(conn->txns[fake_place(conn, 0)].bounds.result_bytes > 0);
+    commit(WRITE);
+    (void)trial_events();
+}
+
+/* A client that shares the transaction is not at fault. */
+static void test_too_long(void **state) {
+    (void)state;
+    client_txn_send(LOAD(0, &b[1]));
+    client_txn_send(LOAD(1, &b[2]));
+    batch_flush();
+    assert_string_equal(sent(0), "b1 b2 M");
+    fail_at(WRITE, 1, DB_TOO_LONG);
+    batch_flush();
+    assert_string_equal(sent(0), "b1 M");
+    fail_at(WRITE, 0, DB_TOO_LONG);
+    assert_events("0:refused fail:b1(" DB_TOO_LONG ")");
+    batch_flush();
+    assert_string_equal(sent(0), "b2 M");
+    commit(WRITE);
+    assert_events("1:committed done:b2");
+}
+
+/* If other tasks had to wait for a long transaction, they get the database for as long. */
+static void test_long_ones_give_way(void **state) {
+    const struct txn took_an_hour = { .db = fake_db.conns[WRITE], .sent_us = clock_mono() - 3600 * US_PER_S };
+
+    (void)state;
+    client_txns_note_time(&took_an_hour);
+    client_txn_send(LOAD(0, &b[0]));
+    batch_flush();
+    assert_string_equal(sent(0), "b0 M");
+    commit(WRITE);
+    add(&a[0]);
+    client_txns_note_time(&took_an_hour);
+    client_txn_send(LOAD(0, &b[1]));
+    for (int i = 1; i <= 3; i++) {
+        batch_flush();
+        assert_int_equal(fake_db.conns[WRITE]->sent_txns, 1);
+        assert_int_equal(sent(0)[0], 'a');
+        commit(WRITE);
+        add(&a[i]);
+    }
+    (void)trial_events();
+}
+
 /* ---- lost connections ---- */
 
 static void test_lost_and_not_committed(void **state) {
@@ -460,6 +516,9 @@ int main(void) {
         cmocka_unit_test_setup(test_all_or_nothing, start),
         cmocka_unit_test_setup(test_failures_stay_with_their_client, start),
         cmocka_unit_test_setup(test_passing_failures_are_repeated, start),
+        cmocka_unit_test_setup(test_bounds, start),
+        cmocka_unit_test_setup(test_too_long, start),
+        cmocka_unit_test_setup(test_long_ones_give_way, start),
         cmocka_unit_test_setup(test_lost_and_not_committed, start),
         cmocka_unit_test_setup(test_lost_and_committed, start),
         cmocka_unit_test_setup(test_lost_with_an_unknown_result, start),
