@@ -277,9 +277,14 @@ static void leases_done(struct task *t, const PGresult *rows) {
     load.lost = false;
 }
 
+/* Later jobs of this server have newer ids. It may make more ids in this millisecond. */
+static int64_t id_before_now(void) {
+    return job_id_at(clock_db() - US_PER_MS);
+}
+
 /* A queue without counts has no jobs. Later jobs have newer ids, or are announced by their keys. */
 static void forget_counts(void) {
-    struct job_key now = { .rank = 0, .id = job_id_at(clock_db()) };
+    struct job_key now = { .rank = 0, .id = id_before_now() };
 
     QUEUE_EACH(q) {
         queue_set_counts(q, 0, 0);
@@ -301,7 +306,7 @@ static void load_count(const PGresult *rows, int row) {
     queue_set_states(q, row_int8(rows, row, COL_LOAD_COUNTS_DELAYED),
                      row_int8(rows, row, COL_LOAD_COUNTS_WAITING));
     q->swept_id = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
-                      ? job_id_at(clock_db())
+                      ? id_before_now()
                       : int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID), 1);
     if (q->counters.len > 0)
         queue_show(q);

@@ -183,6 +183,19 @@ static void test_lost_before_the_commit(void **state) {
     assert_int_equal(jobs_in_database("held"), 0);
 }
 
+/* After a reconnection the server loads the queues again. EXEC often runs within the millisecond of that load. */
+static void test_sees_its_jobs_after_a_reconnection(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        terminate("pid is not null");
+        expect(at[A], "+OK", "MULTI");
+        expect(at[A], "+QUEUED", "ADDJOB reload x 0");
+        expect(at[A], "+QUEUED", "LPOP reload");
+        assert_non_null(strstr(ask(at[A], "EXEC"), "\"x\""));
+    }
+    assert_int_equal(jobs_in_database("reload"), 0);
+}
+
 /* ---- too long ---- */
 
 /* Each LPOS reads all elements. Without the bound EXEC takes more than ten times as long as the bound. */
@@ -257,6 +270,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_many_at_once, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_refused_by_the_database, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_lost_before_the_commit, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_sees_its_jobs_after_a_reconnection, company_gather,
+                                        company_part),
         cmocka_unit_test_setup_teardown(test_long_ones_are_cancelled, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_chain_never_breaks, company_gather, company_part),
     };
