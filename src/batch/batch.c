@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
+#include "batch/failing.h"
 #include "batch/lost_txn.h"
 #include "batch/repeat.h"
 #include "batch/task_queue.h"
@@ -35,6 +36,7 @@ enum turn {
     TURN_ASYNC,
     TURN_REPLICATED,
     TURN_CONTENDED,
+    TURN_FAILING,
     TURNS,
 };
 
@@ -42,7 +44,7 @@ static struct {
     void (*plan)(void);
     struct conn conns[CONN_KINDS]; /* CONN_LARGE is opened when it is needed */
     enum turn turn;                /* kind of the last transaction on the write connection */
-    bool side_contended; /* the last transaction on another connection was for a contended operation */
+    enum turn side_turn;           /* the same of the other connections */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
@@ -51,7 +53,8 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     client_txns_init();
     task_queue_init(ops);
     contention_init(ops);
-    batch.turn = TURN_ORDINARY;
+    failing_init(ops);
+    batch.turn = batch.side_turn = TURN_ORDINARY;
 }
 
 void batch_start(void) {
@@ -141,7 +144,7 @@ static void add_suspects(struct txn *f) {
 static void add_ops(struct txn *f, enum commit_kind kind) {
     TASK_QUEUE_EACH(op)
     if (op->conn == f->db->kind && op->commit == kind && !op->contention.on && !(f->unsettled && op->takes) &&
-        op->encode_from == NULL)
+        op->encode_from == NULL && !failing_is(op))
         txn_append_op(f, op);
 }
 
@@ -166,19 +169,25 @@ static void add_those_of(enum turn turn, struct txn *f) {
         contention_append(f);
         return;
     }
+    if (turn == TURN_FAILING) {
+        failing_append(f);
+        return;
+    }
     if (turn == TURN_ORDINARY && !f->unsettled)
         batch.plan();
     db_begin(f->db, txn_durability(kinds[turn]));
     add_ops(f, kinds[turn]);
 }
 
-/* Contended and ordinary operations take turns on the other connections, too. */
+/* The same on the other connections. */
 static void build_other(struct txn *f) {
-    for (int i = 0; i < 2 && f->part_count == 0; i++) {
-        batch.side_contended = !batch.side_contended;
-        if (batch.side_contended)
+    for (int i = 0; i < TURNS && f->part_count == 0; i++) {
+        batch.side_turn = (batch.side_turn + 1) % TURNS;
+        if (batch.side_turn == TURN_CONTENDED)
             contention_append(f);
-        else
+        else if (batch.side_turn == TURN_FAILING)
+            failing_append(f);
+        else if (batch.side_turn == TURN_ORDINARY)
             add_ops(f, COMMIT_ORDINARY);
     }
 }
@@ -437,6 +446,8 @@ static void txn_failed(struct txn *f, const struct db_result *result) {
         bool statement_failed = at_commit || i == result->failed_at;
         size_t group_size = part->count > 1 || !at_commit ? part->count : f->part_count;
 
+        if (i == result->failed_at && !repeat_is_transient(result->error.sqlstate))
+            failing_note(part->op);
         for (size_t k = part->count; k-- > 0;) {
             if (statement_failed)
                 repeat_or_fail(part->tasks[k], group_size, &result->error);

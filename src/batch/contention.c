@@ -126,20 +126,8 @@ static struct op *next_op(enum conn_kind conn) {
     return NULL;
 }
 
-static struct params *take_tasks(struct txn *f, struct op *op, size_t most) {
-    struct params *p = txn_begin_statement(f, op);
-    struct task *t;
-
-    do {
-        t = LIST_ENTRY(op->queue.next, struct task, node);
-        txn_encode(f, p, t, op->encode);
-    } while (--most > 0 && !list_empty(&op->queue) &&
-             txn_statement_has_room(f, p, LIST_ENTRY(op->queue.next, struct task, node)));
-    return p;
-}
-
 static void contention_check(struct txn *f, struct op *op) {
-    struct params *p = take_tasks(f, op, SIZE_MAX);
+    struct params *p = txn_encode_first(f, op, SIZE_MAX);
 
     f->checks = true;
     params_keep(p, KEY_COLUMNS);
@@ -147,7 +135,7 @@ static void contention_check(struct txn *f, struct op *op) {
 }
 
 static void attempt(struct txn *f, struct op *op) {
-    (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
+    (void)txn_encode_first(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
     txn_finish_statement(f, op, op->stmt, op->done);
 }
 

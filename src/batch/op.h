@@ -123,6 +123,7 @@ struct op {
     struct list queue;
     size_t queued;
     uint16_t place;               /* in the table of operations */
+    int64_t failing_until_us;     /* clock_mono(); 0: no statement has failed; changed by failing.c */
     struct contention contention; /* changed by contention.c, except `blocked`, which batch.c counts */
 };
 

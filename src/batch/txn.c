@@ -72,6 +72,15 @@ void txn_encode(struct txn *f, struct params *p, struct task *t,
     txn_append_task(f, t);
 }
 
+struct params *txn_encode_first(struct txn *f, struct op *op, size_t most) {
+    struct params *p = txn_begin_statement(f, op);
+
+    do
+        txn_encode(f, p, task_queue_first(op), op->encode);
+    while (--most > 0 && !list_empty(&op->queue) && txn_statement_has_room(f, p, task_queue_first(op)));
+    return p;
+}
+
 static size_t quota_for(const struct txn *f, const struct op *op) {
     return op->splittable ? (op->queued * f->quota + f->of - 1) / f->of : SIZE_MAX;
 }

@@ -62,6 +62,8 @@ struct params *txn_begin_statement(struct txn *f, struct op *op);
 bool txn_statement_has_room(const struct txn *f, const struct params *p, const struct task *t);
 void txn_encode(struct txn *f, struct params *p, struct task *t,
                 void (*encode_task)(struct params *p, struct task *t));
+/* txn_begin_statement(), and txn_encode() for the first queued tasks of op: at least one, at most `most`. */
+struct params *txn_encode_first(struct txn *f, struct op *op, size_t most);
 void txn_finish_statement(struct txn *f, struct op *op, enum sql_stmt stmt,
                           void (*done)(struct task **tasks, size_t count, const PGresult *rows));
 /* Makes t a sent task of the statement that is being built. */

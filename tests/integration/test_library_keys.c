@@ -35,6 +35,42 @@ static void test_increments_add_up(void **state) {
         expect(at[n], "\"300\"", "GET stat:sum");
 }
 
+/* INCRBY of a value that is no number, many times in one write, and then ADDJOB. */
+enum { INCREMENTS = 2000 };
+
+static void send_increments(struct wire *w) {
+    static const char increment[] = "INCRBY stat:word 1\r\n";
+    enum { LEN = sizeof increment - 1 };
+    static char text[INCREMENTS * LEN];
+
+    for (int i = 0; i < INCREMENTS; i++)
+        memcpy(text + (size_t)i * LEN, increment, LEN);
+    raw_open_on(w, group_size[A]);
+    assert_true(wire_send(w, text, sizeof text));
+    assert_true(wire_send_text(w, "ADDJOB incremented x 0\r\n"));
+}
+
+/* Each INCRBY fails its transaction. The jobs of another client are added before the last INCRBY has ended. */
+static void test_failing_increments_beside_adds(void **state) {
+    enum { CLIENTS = 4, ADDS = 20 };
+    struct wire w[CLIENTS];
+
+    (void)state;
+    expect(at[A], "+OK", "SET stat:word abc");
+    for (int i = 0; i < CLIENTS; i++)
+        send_increments(&w[i]);
+    for (int i = 0; i < ADDS; i++)
+        add_job(at[A], "beside", "x", "");
+    expect(at[A], ":0", "QLEN incremented");
+    for (int i = 0; i < CLIENTS; i++) {
+        for (int k = 0; k < INCREMENTS; k++)
+            raw_expect(&w[i], "-ERR value is not an integer or out of range");
+        value_free(wire_reply(&w[i], EVENTUALLY_MS));
+        wire_close(&w[i]);
+    }
+    expect(at[A], ":4", "QLEN incremented");
+}
+
 static void test_values_are_shared(void **state) {
     (void)state;
     expect(at[A], ":1", "SADD processes p");
@@ -135,9 +171,13 @@ static void test_members_survive_a_crash_of_postgres(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_increments_add_up),         TEST(test_values_are_shared),
-        TEST(test_members_are_shared),        TEST(test_members_survive_a_killed_server),
-        TEST(test_members_and_lost_sessions), TEST(test_members_survive_a_crash_of_postgres),
+        TEST(test_increments_add_up),
+        TEST(test_failing_increments_beside_adds),
+        TEST(test_values_are_shared),
+        TEST(test_members_are_shared),
+        TEST(test_members_survive_a_killed_server),
+        TEST(test_members_and_lost_sessions),
+        TEST(test_members_survive_a_crash_of_postgres),
     };
 
     return RUN_SUITE("library-keys", tests);

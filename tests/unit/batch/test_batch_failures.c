@@ -92,7 +92,7 @@ static void test_many_bad_rows(void **state) {
     }
 }
 
-/* Other statements of the transaction have done nothing wrong, and travel as before. */
+/* The operation whose statement failed gets transactions of its own. */
 static void test_bad_row_next_to_other_statements(void **state) {
     (void)state;
     add(&a[1]);
@@ -103,9 +103,46 @@ static void test_bad_row_next_to_other_statements(void **state) {
     assert_txn(WRITE, "a1 b1 c1 c2");
     fail_at(WRITE, 2, BAD_DATA);
     assert_events("again:c2 fail:c1(" BAD_DATA ") again:a1");
-    assert_flies("a1 b1 c2");
-    assert_events("done:a1 done:b1 done:c2");
+    assert_flies("c2");
+    assert_flies("a1 b1");
+    assert_events("done:c2 done:a1 done:b1");
     assert_all_ended();
+}
+
+/* A client sends commands that fail as fast as it can. */
+static void test_failing_ones_and_others_take_turns(void **state) {
+    (void)state;
+    for (int i = 1; i <= 300; i++) {
+        c[i].refused = BAD_DATA;
+        add(&c[i]);
+    }
+    for (int i = 1; i <= 100; i++) {
+        add(&a[i]);
+        for (int txns = 0; a[i].ends == 0; txns++) {
+            assert_true(txns < 4);
+            batch_flush();
+            judge(fake_db.conns[WRITE]);
+        }
+        assert_null(a[i].failed);
+    }
+    assert_int_equal(c[300].ends, 0);
+    fly_all();
+}
+
+/* The good tasks of an operation end, although others of their kind fail. */
+static void test_good_ones_between_failing_ones(void **state) {
+    (void)state;
+    for (int i = 1; i <= 300; i++) {
+        c[i].refused = i % 30 == 0 ? NULL : BAD_DATA;
+        add(&c[i]);
+    }
+    for (int txns = 0; c[30].ends == 0; txns++) {
+        assert_true(txns < 40);
+        batch_flush();
+        judge(fake_db.conns[WRITE]);
+    }
+    assert_null(c[30].failed);
+    fly_all();
 }
 
 /* The search for failing tasks does not delay later tasks. These follow the transaction that was under way with the
@@ -230,7 +267,7 @@ static void test_innocent_for_long(void **state) {
     for (int i = 0; i < 40; i++) {
         add(&a[i]);
         batch_flush();
-        fail_at(WRITE, 0, i % 2 == 0 ? BAD_DATA : "40001");
+        fail_at(WRITE, 0, "40001");
         assert_int_equal(b[1].ends, 0);
     }
     fly_all();
@@ -684,6 +721,8 @@ int main(void) {
         TEST(test_bad_row_in_company),
         TEST(test_many_bad_rows),
         TEST(test_bad_row_next_to_other_statements),
+        TEST(test_failing_ones_and_others_take_turns),
+        TEST(test_good_ones_between_failing_ones),
         TEST(test_others_fly_between),
         TEST(test_suspects_are_not_planned_for),
         TEST(test_bad_row_of_the_side_conn),
