@@ -9,9 +9,9 @@
 #include "base/stats.h"
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
-#include "batch/failing.h"
 #include "batch/lost_txn.h"
 #include "batch/repeat.h"
+#include "batch/separate.h"
 #include "batch/task_queue.h"
 #include "batch/txn.h"
 #include "config/config.h"
@@ -36,7 +36,7 @@ enum turn {
     TURN_ASYNC,
     TURN_REPLICATED,
     TURN_CONTENDED,
-    TURN_FAILING,
+    TURN_SEPARATE,
     TURNS,
 };
 
@@ -53,7 +53,7 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     client_txns_init();
     task_queue_init(ops);
     contention_init(ops);
-    failing_init(ops);
+    separate_init(ops);
     batch.turn = batch.side_turn = TURN_ORDINARY;
 }
 
@@ -142,9 +142,10 @@ static void add_suspects(struct txn *f) {
 }
 
 static void add_ops(struct txn *f, enum commit_kind kind) {
+    separate_watch(f);
     TASK_QUEUE_EACH(op)
     if (op->conn == f->db->kind && op->commit == kind && !op->contention.on && !(f->unsettled && op->takes) &&
-        op->encode_from == NULL && !failing_is(op))
+        op->encode_from == NULL && !separate_is(op))
         txn_append_op(f, op);
 }
 
@@ -169,8 +170,8 @@ static void add_those_of(enum turn turn, struct txn *f) {
         contention_append(f);
         return;
     }
-    if (turn == TURN_FAILING) {
-        failing_append(f);
+    if (turn == TURN_SEPARATE) {
+        separate_append(f);
         return;
     }
     if (turn == TURN_ORDINARY && !f->unsettled)
@@ -185,8 +186,8 @@ static void build_other(struct txn *f) {
         batch.side_turn = (batch.side_turn + 1) % TURNS;
         if (batch.side_turn == TURN_CONTENDED)
             contention_append(f);
-        else if (batch.side_turn == TURN_FAILING)
-            failing_append(f);
+        else if (batch.side_turn == TURN_SEPARATE)
+            separate_append(f);
         else if (batch.side_turn == TURN_ORDINARY)
             add_ops(f, COMMIT_ORDINARY);
     }
@@ -447,7 +448,7 @@ static void txn_failed(struct txn *f, const struct db_result *result) {
         size_t group_size = part->count > 1 || !at_commit ? part->count : f->part_count;
 
         if (i == result->failed_at && !repeat_is_transient(result->error.sqlstate))
-            failing_note(part->op);
+            separate_note_failure(part->op);
         for (size_t k = part->count; k-- > 0;) {
             if (statement_failed)
                 repeat_or_fail(part->tasks[k], group_size, &result->error);
@@ -473,6 +474,7 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
         commit_marker_end(&f->marker);
     if (f->is_client_txn)
         client_txns_note_time(f);
+    separate_note_times(f, result);
     if (result->outcome == DB_COMMITTED) {
         histogram_add(&stats_commits, clock_mono() - f->sent_us);
         batch_committed(f, result);

@@ -21,6 +21,22 @@
 struct task;
 struct client_txn;
 
+/* The phases of a transaction, in this order. A statement belongs to the phase of its operation. */
+enum op_phase {
+    PHASE_START,
+    PHASE_QUEUE,
+    PHASE_ADD,
+    PHASE_LIST,
+    PHASE_SCHEDULE,
+    PHASE_ACK,
+    PHASE_CHANGE,
+    PHASE_EXPIRE,
+    PHASE_LOAD,
+    PHASE_TAKE,
+    PHASE_READ,
+    PHASE_UPKEEP,
+};
+
 /* Which tasks share a transaction, and the durability of its commit. */
 enum commit_kind {
     COMMIT_ORDINARY,   /* shared by all such operations; durable as configured */
@@ -75,6 +91,7 @@ struct contention {
 struct op {
     const char *name; /* for INFO and logs */
     enum sql_stmt stmt;
+    enum op_phase phase;
     enum conn_kind conn;
     enum commit_kind commit;
     bool alone;  /* each task is a statement of its own */
@@ -122,8 +139,10 @@ struct op {
     /* Queued tasks, the oldest first, and their number. Changed by batch.c only. */
     struct list queue;
     size_t queued;
-    uint16_t place;               /* in the table of operations */
-    int64_t failing_until_us;     /* clock_mono(); 0: no statement has failed; changed by failing.c */
+    uint16_t place; /* in the table of operations */
+    /* Its tasks have separate transactions until then, clock_mono(). 0: never. Changed by separate.c. */
+    int64_t failing_until_us;
+    int64_t slow_until_us;
     struct contention contention; /* changed by contention.c, except `blocked`, which batch.c counts */
 };
 

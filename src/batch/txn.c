@@ -21,7 +21,7 @@ enum durability txn_durability(enum commit_kind kind) {
 void txn_clear_parts(struct txn *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
-    f->is_client_txn = f->checks = f->unsettled = false;
+    f->is_client_txn = f->is_slow = f->checks = f->unsettled = false;
     f->contended = NULL;
 }
 

@@ -22,6 +22,7 @@ struct part {
 struct txn {
     struct db_conn *db;
     bool is_client_txn;
+    bool is_slow;                    /* it is the transaction of a slow operation: separate.h */
     struct op *contended;            /* the contended operation for which it was built, or NULL */
     bool checks;                     /* the statement is find_locked: it reads which jobs are locked */
     bool disk_full;                  /* it was lost because the disk of the database is full */

@@ -121,7 +121,7 @@ static void txn_clear(struct db_txn *f) {
     f->bounds = (struct db_bounds){ 0 };
     f->exceeded = DB_BOUND_NONE;
     f->busy_since_us = 0;
-    f->sets_durability = f->failed = false;
+    f->sets_durability = f->failed = f->timed = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -451,6 +451,7 @@ static void txn_done(struct db_conn *conn) {
         .count = f->sent,
         .rows = f->results,
         .failed_at = f->failed_at,
+        .took_us = f->timed ? f->took_us : NULL,
         .error = txn_error(f),
         .exceeded = txn_bounds_error(f),
     };
@@ -526,6 +527,8 @@ static void txn_arrived(struct db_conn *conn, const struct db_txn *f) {
     }
     conn->wait_cancelled = false;
     conn->arrived++;
+    if (conn->arrived < conn->sent_txns)
+        conn_incoming_txn(conn)->since_us = clock_mono_now();
     db_go_on(conn);
 }
 
@@ -536,9 +539,18 @@ static bool is_another_session(const PGresult *res) {
     return state != NULL && strcmp(state, "26000") == 0;
 }
 
+static void note_time(struct db_txn *f) {
+    int64_t now = clock_mono_now();
+
+    f->took_us[f->collected] = now - f->since_us;
+    f->since_us = now;
+}
+
 static void collect(struct db_txn *f, PGresult *res) {
     size_t bytes = PQresultMemorySize(res);
 
+    if (f->timed)
+        note_time(f);
     f->results[f->collected++] = res;
     memory_change(NULL, MEMORY_DATABASE, f->result_bytes, f->result_bytes + bytes);
     f->result_bytes += bytes;
@@ -643,6 +655,10 @@ void db_bound(struct db_conn *conn, struct db_bounds bounds) {
     in_making(conn)->bounds = bounds;
 }
 
+void db_time(struct db_conn *conn) {
+    in_making(conn)->timed = true;
+}
+
 static size_t params_bytes(int columns, const int lengths[]) {
     size_t bytes = 0;
 
@@ -672,14 +688,18 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     f->sent++;
     stats.statements++;
     if (PQsendQueryPrepared(conn->pg, sql_texts[stmt].name, conn->params.columns, values, lengths, formats,
-                            1) != 1)
+                            1) != 1 ||
+        (f->timed && PQsendFlushRequest(conn->pg) != 1))
         conn->broken = true;
     params_reset(&conn->params);
 }
 
 static void note_sent_txn(struct db_conn *conn,
                           void (*on_completed)(struct db_conn *, const struct db_result *)) {
-    in_making(conn)->on_completed = on_completed;
+    struct db_txn *f = in_making(conn);
+
+    f->on_completed = on_completed;
+    f->since_us = clock_mono_now();
     conn->sent_txns++;
     conn->state = DB_BUSY;
     conn->wanted = conn->durability;

@@ -105,6 +105,8 @@ struct db_result {
     size_t count;     /* statements */
     PGresult **rows;  /* if committed: one result for each statement; freed after the callback */
     size_t failed_at; /* if failed: index of the statement */
+    /* The time of each of the `count` statements, without the commit. NULL: lost, or without db_time(). */
+    const int64_t *took_us;
     /* The error of a failed transaction. If lost: the last error of the session; sqlstate is "" if there was
      * none. */
     struct op_error error;
@@ -122,7 +124,10 @@ struct db_txn {
     size_t collected;    /* results */
     PGresult *results[DB_MAX_STATEMENTS];
     size_t result_bytes;
-    struct db_bounds bounds; /* set by db_bound() */
+    bool timed;                         /* set by db_time() */
+    int64_t since_us;                   /* clock_mono(): when the statement that is executed began */
+    int64_t took_us[DB_MAX_STATEMENTS]; /* of each result, if timed */
+    struct db_bounds bounds;            /* set by db_bound() */
     enum db_bound exceeded;
     int64_t busy_since_us; /* clock_mono(): when it was first seen to be the oldest; 0: not yet */
     bool failed;
@@ -197,6 +202,9 @@ void db_begin(struct db_conn *conn, enum durability durability);
  * lost with that SQLSTATE. If it commits before, nothing is lost. A session that waits for a lock, the disk or a standby
  * is not cancelled. */
 void db_bound(struct db_conn *conn, struct db_bounds bounds);
+/* Measures the time of each statement of the next transaction. Call it after db_begin(). The session then sends each
+ * result at once. That costs some microseconds a statement. */
+void db_time(struct db_conn *conn);
 /* Looks for transactions that take too long. Called twice a second. */
 void db_check_bounds(void);
 /* The parameters of the next statement; the caller fills them. */

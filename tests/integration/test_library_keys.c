@@ -71,6 +71,34 @@ static void test_failing_increments_beside_adds(void **state) {
     expect(at[A], ":4", "QLEN incremented");
 }
 
+/* Each LREM reads the whole list. The jobs of another client are added between them, not one job for each LREM. */
+static void test_slow_removals_beside_adds(void **state) {
+    enum { CLIENTS = 3, REMOVALS = 12, ADDS = 50 };
+    struct wire w[CLIENTS];
+
+    (void)state;
+    free(postgres_query(server.database,
+                        "select count(*) from pgdisque.add_jobs('long', array_fill('x'::text, "
+                        "array[100000]))"));
+    EVENTUALLY(number(at[A], "QLEN long") == 100000);
+    for (int i = 0; i < CLIENTS; i++) {
+        raw_open_on(&w[i], group_size[A]);
+        for (int k = 0; k < REMOVALS; k++)
+            assert_true(wire_send_text(&w[i], "LREM long 1 none\r\n"));
+        assert_true(wire_send_text(&w[i], "ADDJOB removed x 0\r\n"));
+    }
+    for (int i = 0; i < ADDS; i++)
+        add_job(at[A], "beside", "x", "");
+    expect(at[A], ":0", "QLEN removed");
+    for (int i = 0; i < CLIENTS; i++) {
+        for (int k = 0; k < REMOVALS; k++)
+            raw_expect(&w[i], ":0");
+        value_free(wire_reply(&w[i], EVENTUALLY_MS));
+        wire_close(&w[i]);
+    }
+    expect(at[A], ":3", "QLEN removed");
+}
+
 static void test_values_are_shared(void **state) {
     (void)state;
     expect(at[A], ":1", "SADD processes p");
@@ -171,13 +199,10 @@ static void test_members_survive_a_crash_of_postgres(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_increments_add_up),
-        TEST(test_failing_increments_beside_adds),
-        TEST(test_values_are_shared),
-        TEST(test_members_are_shared),
-        TEST(test_members_survive_a_killed_server),
-        TEST(test_members_and_lost_sessions),
-        TEST(test_members_survive_a_crash_of_postgres),
+        TEST(test_increments_add_up),         TEST(test_failing_increments_beside_adds),
+        TEST(test_slow_removals_beside_adds), TEST(test_values_are_shared),
+        TEST(test_members_are_shared),        TEST(test_members_survive_a_killed_server),
+        TEST(test_members_and_lost_sessions), TEST(test_members_survive_a_crash_of_postgres),
     };
 
     return RUN_SUITE("library-keys", tests);

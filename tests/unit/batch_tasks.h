@@ -184,6 +184,7 @@ static inline int trial_group_start(void **state) {
     op_d.encode_from = trial_encode_from;
     op_x.commit = COMMIT_ASYNC;
     op_y.commit = COMMIT_REPLICATED;
+    op_c.phase = PHASE_LIST;
     batch_init(trial_ops, trial_planned);
     batch_start();
     return fake_db.conns[WRITE]->kind == CONN_WRITE && fake_db.conns[READ]->kind == CONN_READ ? 0 : -1;

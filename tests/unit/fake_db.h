@@ -27,7 +27,9 @@ static struct {
     struct db_conn *conns[FAKE_CONNS];
     size_t conn_count;
     struct fake_statement sent[FAKE_CONNS][DB_MAX_TXNS][DB_MAX_STATEMENTS];
-    bool send_fails; /* the connection is found broken by the next db_send() */
+    int64_t
+        took_us[DB_MAX_STATEMENTS]; /* of the statements of the next transaction that ends, if it is timed */
+    bool send_fails;                /* the connection is found broken by the next db_send() */
 } fake_db;
 
 static inline size_t fake_conn_index(const struct db_conn *conn) {
@@ -62,6 +64,7 @@ static inline void fake_forget(struct db_conn *conn, size_t place) {
         for (int k = 0; k < sent[i].columns; k++)
             free((char *)sent[i].column[k].ptr);
     conn->txns[place].sent = 0;
+    conn->txns[place].timed = false;
 }
 
 /* As if nothing had ever been sent. */
@@ -103,6 +106,10 @@ void db_begin(struct db_conn *conn, enum durability durability) {
 
 void db_bound(struct db_conn *conn, struct db_bounds bounds) {
     conn->txns[fake_place(conn, conn->sent_txns)].bounds = bounds;
+}
+
+void db_time(struct db_conn *conn) {
+    conn->txns[fake_place(conn, conn->sent_txns)].timed = true;
 }
 
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
@@ -179,7 +186,11 @@ static inline void fake_fail(struct db_conn *conn, size_t at, const char *sqlsta
 
 /* Takes the results; NULL: a result without rows. They are gone afterwards. */
 static inline void fake_commit(struct db_conn *conn, PGresult **rows) {
-    struct db_result done = { .outcome = DB_COMMITTED, .count = fake_count(conn), .rows = rows };
+    bool timed = conn->sent_txns > 0 && conn->txns[conn->oldest].timed;
+    struct db_result done = { .outcome = DB_COMMITTED,
+                              .count = fake_count(conn),
+                              .rows = rows,
+                              .took_us = timed ? fake_db.took_us : NULL };
 
     for (size_t i = 0; i < done.count; i++)
         if (rows[i] == NULL)

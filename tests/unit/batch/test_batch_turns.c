@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "base/clock.h"
+#include "base/timer.h"
+#include "batch/separate.h"
 #include "batch_tasks.h"
 
 static int durability_of_txn(size_t n) {
@@ -75,6 +78,93 @@ static void test_every_kind_gets_a_turn(void **state) {
         assert_flies(expected);
         snprintf(expected, sizeof expected, "a%d", i);
         assert_flies(expected);
+    }
+    assert_all_ended();
+}
+
+/* ---- slow statements ---- */
+
+static void pass_time(int64_t us) {
+    int64_t end = clock_mono_now() + us;
+
+    while (clock_mono_now() < end)
+        continue;
+    clock_turn();
+}
+
+/* Commits the oldest transaction after the time of its only slow statement. */
+static void commit_slow(size_t at, int64_t took_us) {
+    memset(fake_db.took_us, 0, sizeof fake_db.took_us);
+    fake_db.took_us[at] = took_us;
+    pass_time(took_us);
+    commit(WRITE);
+}
+
+/* The first slow transaction is not timed. The statement of c2 is found to be slow. */
+static void slow_begin(void) {
+    add(&a[1]);
+    add(&c[1]);
+    batch_flush();
+    assert_txn(WRITE, "a1 c1");
+    commit_slow(1, SLOW_US);
+    add(&a[2]);
+    add(&c[2]);
+    batch_flush();
+    assert_txn(WRITE, "a2 c2");
+    commit_slow(1, SLOW_US);
+}
+
+/* Slow operations get at most half of the time. */
+static void test_slow_ones_rest_while_others_wait(void **state) {
+    (void)state;
+    slow_begin();
+    add(&c[3]);
+    add(&c[4]);
+    batch_flush();
+    assert_txn(WRITE, "c3");
+    assert_second_txn(WRITE, "");
+    add(&a[3]);
+    batch_flush();
+    assert_second_txn(WRITE, "a3");
+    commit_slow(0, 2 * SLOW_US);
+    assert_flies("a3");
+    add(&a[4]);
+    assert_flies("a4");
+    batch_flush();
+    assert_txn(WRITE, "");
+    assert_in_range(timers_next(), clock_mono() + 1, clock_mono() + 2 * SLOW_US);
+    pass_time(2 * SLOW_US);
+    assert_flies("c4");
+    assert_all_ended();
+}
+
+static void test_slow_ones_go_on_without_others(void **state) {
+    (void)state;
+    slow_begin();
+    for (int i = 3; i < 6; i++) {
+        char expected[16];
+
+        add(&c[i]);
+        snprintf(expected, sizeof expected, "c%d", i);
+        batch_flush();
+        assert_txn(WRITE, expected);
+        commit_slow(0, SLOW_US);
+    }
+    assert_all_ended();
+}
+
+/* An operation whose statement takes jobs, or a fast one beside a slow one, shares its transactions. */
+static void test_fast_ones_are_not_separated(void **state) {
+    (void)state;
+    op_c.takes = true;
+    slow_begin();
+    op_c.takes = false;
+    for (int i = 3; i < 6; i++) {
+        add(&a[i]);
+        add(&c[i]);
+        batch_flush();
+        assert_int_equal(fake_count(fake_db.conns[WRITE]), 2);
+        commit_slow(0, SLOW_US);
     }
     assert_all_ended();
 }
@@ -236,6 +326,9 @@ int main(void) {
         cmocka_unit_test_setup(test_kinds_do_not_mix, trial_start),
         cmocka_unit_test_setup(test_durability_of_each_kind, trial_start),
         cmocka_unit_test_setup(test_every_kind_gets_a_turn, trial_start),
+        cmocka_unit_test_setup(test_slow_ones_rest_while_others_wait, trial_start),
+        cmocka_unit_test_setup(test_slow_ones_go_on_without_others, trial_start),
+        cmocka_unit_test_setup(test_fast_ones_are_not_separated, trial_start),
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
         cmocka_unit_test_setup(test_large_conn, trial_start),
