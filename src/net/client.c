@@ -38,7 +38,9 @@
 #define IDLE_US US_PER_S
 /* The share of one client in a turn. */
 #define SLICE_US 500
-/* The share of all clients in each part of a turn. Then the database and the timers are served. */
+/* The share of all clients with input that is left. It is small, because clients without such input wait for it. */
+#define RESUME_US (1 * US_PER_MS)
+/* The share of all clients that send, and of all that have replies to write. */
 #define SHARE_US (3 * US_PER_MS)
 /* clients_cron() checks this part of the clients, and a few more. */
 #define CRON_PARTS 10
@@ -649,7 +651,7 @@ void clients_resume(void) {
     unproven_turn();
     if (list_empty(&clients.ready))
         return;
-    share = budget_of(SHARE_US);
+    share = budget_of(RESUME_US);
     while (!list_empty(&clients.ready) && !budget_is_over(&share))
         resume(LIST_ENTRY(list_pop_front(&clients.ready), struct client, in_ready));
 }

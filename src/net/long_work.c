@@ -5,7 +5,7 @@
 #include "base/time_budget.h"
 
 /* The share of works in a turn. It can be small, because turns do not wait for events while works are left. */
-#define SHARE_US (2 * US_PER_MS)
+#define SHARE_US (1 * US_PER_MS)
 
 static struct list works = { &works, &works };
 
