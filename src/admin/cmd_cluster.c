@@ -23,8 +23,8 @@ static void cluster_info(struct req *r) {
         &text,
         "cluster_state:ok\r\ncluster_known_nodes:%zu\r\ncluster_reachable_nodes:%zu\r\ncluster_size:%zu\r\n"
         "cluster_stats_messages_sent:%llu\r\ncluster_stats_messages_received:%llu\r\n",
-        count, reachable - 1, count, (unsigned long long)stats.news_told,
-        (unsigned long long)stats.news_heard);
+        count, reachable - 1, count, (unsigned long long)stats.notifications_sent,
+        (unsigned long long)stats.notifications_received);
     req_text(r, &text);
 }
 

@@ -58,7 +58,7 @@ static void look_at_certificate(struct findings *f) {
     int days;
 
     if (tls_server_days_left(&days))
-        doctor_judge_certificate(f, days);
+        doctor_note_certificate(f, days);
 }
 
 /* Protected mode refuses other machines while the default user needs no password. */

@@ -250,7 +250,7 @@ static void look_at_opening(struct doctor *d, const PGresult *res) {
 
     d->tables = xstrdup(PQgetvalue(res, 0, 3));
     d->findings.checks += 4;
-    doctor_judge_clock(&d->findings, atoll(PQgetvalue(res, 0, 1)), d->asked_us, now);
+    doctor_note_clock(&d->findings, atoll(PQgetvalue(res, 0, 1)), d->asked_us, now);
     if (atoi(PQgetvalue(res, 0, 0)) != PQbackendPID(d->conn))
         findings_add(&d->findings, SEVERITY_NOTE, "pooler",
                      "there is a pooler between this server and the database",

@@ -19,7 +19,7 @@
 #define CERTIFICATE_FEW_DAYS 30
 
 /* The database read its clock between before_us and after_us. Only a time outside that range is wrong. */
-void doctor_judge_clock(struct findings *f, int64_t db_us, int64_t before_us, int64_t after_us) {
+void doctor_note_clock(struct findings *f, int64_t db_us, int64_t before_us, int64_t after_us) {
     int64_t off = db_us < before_us ? before_us - db_us : db_us - after_us;
 
     if (off <= CLOCK_MOST_US)
@@ -39,7 +39,7 @@ static enum severity disk_severity(int64_t free_bytes, int64_t total_bytes) {
     return SEVERITY_COUNT;
 }
 
-void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, int64_t total_bytes) {
+void doctor_note_disk(struct findings *f, const char *dir, int64_t free_bytes, int64_t total_bytes) {
     enum severity severity = disk_severity(free_bytes, total_bytes);
 
     f->checks++;
@@ -52,7 +52,7 @@ void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, 
                   (long long)(free_bytes / MB), (long long)(total_bytes / MB));
 }
 
-void doctor_judge_certificate(struct findings *f, int days) {
+void doctor_note_certificate(struct findings *f, int days) {
     static const char advice[] = "renew tls-cert-file, then send SIGHUP or CONFIG SET tls-cert-file";
 
     f->checks++;
@@ -67,6 +67,6 @@ void doctor_look_here(struct findings *f) {
     struct statvfs disk;
 
     if (config.database[0] == '\0' && statvfs(config.dir, &disk) == 0)
-        doctor_judge_disk(f, config.dir, (int64_t)(disk.f_bavail * disk.f_frsize),
-                          (int64_t)(disk.f_blocks * disk.f_frsize));
+        doctor_note_disk(f, config.dir, (int64_t)(disk.f_bavail * disk.f_frsize),
+                         (int64_t)(disk.f_blocks * disk.f_frsize));
 }

@@ -37,8 +37,8 @@
     X(suspect_transactions, "Transactions to find the task that fails others.")   \
     X(db_connects, "Connections made to the database.")                           \
     X(db_disconnects, "Connections to the database lost.")                        \
-    X(news_told, "Notifications sent to other servers.")                          \
-    X(news_heard, "Notifications received, our own included.")                    \
+    X(notifications_sent, "Notifications sent to other servers.")                 \
+    X(notifications_received, "Notifications received, our own included.")        \
     X(recounts, "Counter audits of queues.")                                      \
     X(connections_received, "Clients accepted.")                                  \
     X(connections_rejected, "Clients refused by maxclients.")                     \

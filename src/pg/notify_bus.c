@@ -140,7 +140,7 @@ static void take_notifications(void) {
         }
         if (first)
             channel.hooks->on_up();
-        stats.news_heard++;
+        stats.notifications_received++;
         channel.hooks->on_text(n->extra);
         PQfreemem(n);
     }
@@ -236,7 +236,7 @@ void notify_bus_send(const char *text) {
     const char *values[] = { text };
 
     channel.asked = true;
-    stats.news_told++;
+    stats.notifications_sent++;
     channel.state = NOTIFY_BUS_SENDING;
     if (PQsendQueryParams(channel.conn, sql_notify, 1, NULL, values, NULL, NULL, 0) != 1)
         broken();

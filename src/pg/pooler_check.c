@@ -56,7 +56,7 @@ static bool pooler_check_is_strange(const struct pooler *p, const PGresult *last
            strcmp(PQgetvalue(last, 0, 1), p->asked == 0 ? FOREVER : pooler_check_moment(p)) != 0;
 }
 
-static enum pooler_status judge(struct pooler *p, const PGresult *last) {
+static enum pooler_status pooler_status_of(struct pooler *p, const PGresult *last) {
     if (pooler_check_is_strange(p, last) || ++p->asked > PATIENCE)
         return pooler_check_refuse(p);
     p->step = STEP_WAITING;
@@ -70,7 +70,7 @@ enum pooler_status pooler_next(struct pooler *p, int greeted, const PGresult *la
     case STEP_GREETED:
         return pooler_check_meet(p, greeted, last);
     case STEP_TOLD:
-        return judge(p, last);
+        return pooler_status_of(p, last);
     default:
         return pooler_check_ask(p, pooler_check_moment(p), STEP_TOLD);
     }

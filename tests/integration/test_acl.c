@@ -90,14 +90,14 @@ static void test_waiting_clients_keep_other_rights(void **state) {
 
 /* More subscribers than one step checks, and a change during the check. */
 static void test_many_subscribers(void **state) {
-    redisContext *crowd[400], *admin = client_open();
+    redisContext *clients[400], *admin = client_open();
 
     (void)state;
     expect(admin, "+OK", "ACL SETUSER crowd on >secret +@all &crowd:*");
-    for (size_t i = 0; i < sizeof crowd / sizeof *crowd; i++) {
-        crowd[i] = client_open();
-        expect(crowd[i], "+OK", "AUTH crowd secret");
-        expect(crowd[i], "[\"subscribe\" \"crowd:1\" :1]", "SUBSCRIBE crowd:1");
+    for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
+        clients[i] = client_open();
+        expect(clients[i], "+OK", "AUTH crowd secret");
+        expect(clients[i], "[\"subscribe\" \"crowd:1\" :1]", "SUBSCRIBE crowd:1");
     }
     later(admin, "ACL SETUSER crowd resetchannels &crowd:1");
     later(admin, "ACL SETUSER crowd resetchannels &crowd:2");
@@ -105,9 +105,9 @@ static void test_many_subscribers(void **state) {
     expect_next(admin, "+OK");
     expect_next(admin, "+OK");
     expect_next(admin, "+PONG");
-    for (size_t i = 0; i < sizeof crowd / sizeof *crowd; i++) {
-        assert_true(is_closed(crowd[i]));
-        redisFree(crowd[i]);
+    for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
+        assert_true(is_closed(clients[i]));
+        redisFree(clients[i]);
     }
     expect(admin, ":1", "ACL DELUSER crowd");
     redisFree(admin);

@@ -108,15 +108,15 @@ static void test_kills_between_attempts(void **state) {
             break;
         deliveries++;
         server_kill(group_size[A]);
-        company_part(state);
-        company_gather(state);
+        servers_teardown(state);
+        servers_setup(state);
     }
     assert_int_equal(deliveries, 4);
     EVENTUALLY(all_count_dead("killed", 1));
     assert_int_equal(rows_of("job", "killed"), 0);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, company_gather, company_part)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, servers_setup, servers_teardown)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {

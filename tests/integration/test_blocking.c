@@ -15,65 +15,65 @@ static void open_waiter(struct wire *w, const char *queue, long long blocked) {
 }
 
 static void test_first_come_first_served(void **state) {
-    static struct wire crowd[CROWD];
+    static struct wire clients[CROWD];
     redisContext *c = client_open();
 
     (void)state;
     for (int i = 0; i < CROWD; i++)
-        open_waiter(&crowd[i], "fifo", i + 1);
+        open_waiter(&clients[i], "fifo", i + 1);
     for (int i = 0; i < CROWD; i++) {
         const char *id = add_job(c, "fifo", text_of("%d", i), "");
 
-        raw_expect(&crowd[i], text_of("[[\"fifo\" \"%s\" \"%d\"]]", id, i));
+        raw_expect(&clients[i], text_of("[[\"fifo\" \"%s\" \"%d\"]]", id, i));
     }
     for (int i = 0; i < CROWD; i++)
-        wire_close(&crowd[i]);
+        wire_close(&clients[i]);
     redisFree(c);
 }
 
 /* A pipeline of jobs: each waiting client gets exactly one job, in order. */
-static void test_a_burst_for_a_crowd(void **state) {
-    static struct wire crowd[CROWD];
+static void test_a_burst_for_many_clients(void **state) {
+    static struct wire clients[CROWD];
     redisContext *c = client_open();
 
     (void)state;
     for (int i = 0; i < CROWD; i++)
-        open_waiter(&crowd[i], "burst", i + 1);
+        open_waiter(&clients[i], "burst", i + 1);
     for (int i = 0; i < CROWD + 10; i++)
         later(c, "ADDJOB burst %d 0", i);
     for (int i = 0; i < CROWD + 10; i++)
         assert_int_equal(next_reply(c)[0], '+');
     for (int i = 0; i < CROWD; i++) {
-        struct value *v = wire_reply(&crowd[i], 10000);
+        struct value *v = wire_reply(&clients[i], 10000);
 
         assert_non_null(v);
         assert_int_equal(v->count, 1);
         assert_string_equal(v->items[0]->items[2]->text, text_of("%d", i));
         value_free(v);
-        assert_int_equal(wire_pending(&crowd[i]), 0);
-        wire_close(&crowd[i]);
+        assert_int_equal(wire_pending(&clients[i]), 0);
+        wire_close(&clients[i]);
     }
     assert_int_equal(number(c, "QLEN burst"), 10);
     redisFree(c);
 }
 
 static void test_one_job_wakes_one(void **state) {
-    struct wire crowd[10];
+    struct wire clients[10];
     redisContext *c = client_open();
     long long delivered;
     int answered = 0;
 
     (void)state;
     for (int i = 0; i < 10; i++)
-        open_waiter(&crowd[i], "wake", i + 1);
+        open_waiter(&clients[i], "wake", i + 1);
     delivered = info_number(c, "jobs_delivered");
     add_job(c, "wake", "a", "");
     EVENTUALLY(blocked_clients() == 9);
     assert_int_equal(info_number(c, "jobs_delivered"), delivered + 1);
-    EVENTUALLY(wire_pending(&crowd[0]) > 0);
+    EVENTUALLY(wire_pending(&clients[0]) > 0);
     for (int i = 0; i < 10; i++) {
-        answered += wire_pending(&crowd[i]) > 0;
-        wire_close(&crowd[i]);
+        answered += wire_pending(&clients[i]) > 0;
+        wire_close(&clients[i]);
     }
     assert_int_equal(answered, 1);
     EVENTUALLY(blocked_clients() == 0);
@@ -155,16 +155,16 @@ static void test_a_timed_out_client_is_not_served(void **state) {
 }
 
 static void test_many_timeouts_at_once(void **state) {
-    struct wire crowd[50];
+    struct wire clients[50];
 
     (void)state;
     for (int i = 0; i < 50; i++) {
-        raw_open(&crowd[i]);
-        wire_words(&crowd[i], "GETJOB", "TIMEOUT", i % 2 ? "300" : "150", "FROM", "timers", NULL);
+        raw_open(&clients[i]);
+        wire_words(&clients[i], "GETJOB", "TIMEOUT", i % 2 ? "300" : "150", "FROM", "timers", NULL);
     }
     for (int i = 0; i < 50; i++) {
-        raw_expect(&crowd[i], "*-1");
-        wire_close(&crowd[i]);
+        raw_expect(&clients[i], "*-1");
+        wire_close(&clients[i]);
     }
     EVENTUALLY(blocked_clients() == 0);
 }
@@ -282,12 +282,12 @@ static void test_nothing_is_handed_over_behind_a_pause(void **state) {
 
 /* Twenty waiting clients get twenty jobs and disconnect in the same moment. */
 static void stampede(redisContext *c, const char *queue) {
-    struct wire crowd[20];
+    struct wire clients[20];
     int done = 0;
 
     for (int i = 0; i < 20; i++) {
-        raw_open(&crowd[i]);
-        wire_words(&crowd[i], "GETJOB", "FROM", queue, NULL);
+        raw_open(&clients[i]);
+        wire_words(&clients[i], "GETJOB", "FROM", queue, NULL);
     }
     EVENTUALLY(blocked_clients() == 20);
     for (int i = 0; i < 20; i++)
@@ -295,7 +295,7 @@ static void stampede(redisContext *c, const char *queue) {
     while (!done)
         assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
     for (int i = 0; i < 20; i++)
-        wire_reset(&crowd[i]);
+        wire_reset(&clients[i]);
     for (int i = 0; i < 20; i++)
         assert_int_equal(next_reply(c)[0], '+');
 }
@@ -436,7 +436,7 @@ static void test_every_job_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_come_first_served),
-        cmocka_unit_test(test_a_burst_for_a_crowd),
+        cmocka_unit_test(test_a_burst_for_many_clients),
         cmocka_unit_test(test_one_job_wakes_one),
         cmocka_unit_test(test_waiting_on_several_queues),
         cmocka_unit_test(test_order_over_new_queues),

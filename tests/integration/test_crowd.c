@@ -35,13 +35,13 @@ static int connect_one(const struct server *s) {
     return fd;
 }
 
-static void crowd_connect(const struct server *s, int count) {
+static void connect_many(const struct server *s, int count) {
     for (int i = 0; i < count; i++)
         crowd[i] = (struct pollfd){ .fd = connect_one(s), .events = POLLOUT };
 }
 
 /* Sends the text on the connections that are open, and waits for the replies. */
-static bool crowd_send(int count, const char *text) {
+static bool send_to_many(int count, const char *text) {
     int left = 0;
 
     poll(crowd, (nfds_t)count, 0);
@@ -54,7 +54,7 @@ static bool crowd_send(int count, const char *text) {
 }
 
 /* How many have something to read; it is read when it begins so. A connection that ended fails the test. */
-static int crowd_answered(int count, const char *beginning) {
+static int many_answered(int count, const char *beginning) {
     int found = 0;
 
     poll(crowd, (nfds_t)count, 0);
@@ -72,17 +72,17 @@ static int crowd_answered(int count, const char *beginning) {
     return found;
 }
 
-static void crowd_ask(int count, const char *text, const char *beginning) {
+static void ask_many(int count, const char *text, const char *beginning) {
     int answered = 0;
 
     for (int i = 0; i < count; i++)
         crowd[i].events = POLLOUT;
-    EVENTUALLY(crowd_send(count, text));
-    EVENTUALLY((answered += crowd_answered(count, beginning)) == count);
+    EVENTUALLY(send_to_many(count, text));
+    EVENTUALLY((answered += many_answered(count, beginning)) == count);
 }
 
 /* With a reset, which leaves no port behind. */
-static void crowd_leave(int from, int to) {
+static void disconnect_some(int from, int to) {
     for (int i = from; i < to; i++) {
         if (crowd[i].fd <= 0)
             continue;
@@ -95,7 +95,7 @@ static void crowd_leave(int from, int to) {
 /* A test that failed may have left things as they were. */
 static int clean_up(void **state) {
     (void)state;
-    crowd_leave(0, CROWD);
+    disconnect_some(0, CROWD);
     if (!pg.pid)
         postgres_resume(&pg);
     return 0;
@@ -138,48 +138,48 @@ static void need_files(void) {
     skip();
 }
 
-static void block_crowd(void) {
-    crowd_connect(&big, CROWD);
-    EVENTUALLY(crowd_send(CROWD, get));
+static void block_many(void) {
+    connect_many(&big, CROWD);
+    EVENTUALLY(send_to_many(CROWD, get));
     EVENTUALLY(info_number(watcher, "blocked_clients") == CROWD);
 }
 
-static void test_one_job_for_a_crowd(void **state) {
+static void test_one_job_for_many_clients(void **state) {
     long long claims, received;
     int woken = 0;
 
     (void)state;
     need_files();
-    block_crowd();
+    block_many();
     claims = info_number(watcher, "claims");
     received = info_number(watcher, "connections_received");
     add_job(watcher, "herd", "a", "");
-    EVENTUALLY((woken += crowd_answered(CROWD, "*1\r\n*3\r\n$4\r\nherd\r\n")) > 0);
-    HOLDS_FOR(300, (woken += crowd_answered(CROWD, "")) == 1);
+    EVENTUALLY((woken += many_answered(CROWD, "*1\r\n*3\r\n$4\r\nherd\r\n")) > 0);
+    HOLDS_FOR(300, (woken += many_answered(CROWD, "")) == 1);
     assert_in_range(info_number(watcher, "claims") - claims, 0, 1);
     assert_int_equal(info_number(watcher, "blocked_clients"), CROWD - 1);
-    crowd_leave(0, CROWD);
+    disconnect_some(0, CROWD);
     EVENTUALLY(info_number(watcher, "connected_clients") == 1);
     /* The server frees clients that have gone in several turns. */
     EVENTUALLY(info_number(watcher, "blocked_clients") == 0);
     assert_int_equal(info_number(watcher, "connections_received"), received);
 }
 
-static void test_a_crowd_comes_back(void **state) {
+static void test_many_clients_connect_again(void **state) {
     (void)state;
     need_files();
-    block_crowd();
+    block_many();
     redisFree(watcher);
     server_kill(&big);
-    crowd_leave(0, CROWD);
+    disconnect_some(0, CROWD);
     server_resume(&big);
     watcher = client_open_on(&big);
-    crowd_connect(&big, CROWD);
-    crowd_ask(CROWD, ping, "+PONG\r\n");
-    crowd_ask(CROWD, "*4\r\n$6\r\nADDJOB\r\n$4\r\nback\r\n$1\r\nx\r\n$1\r\n0\r\n", "+D-");
+    connect_many(&big, CROWD);
+    ask_many(CROWD, ping, "+PONG\r\n");
+    ask_many(CROWD, "*4\r\n$6\r\nADDJOB\r\n$4\r\nback\r\n$1\r\nx\r\n$1\r\n0\r\n", "+D-");
     assert_int_equal(number(watcher, "QLEN back"), CROWD);
     assert_int_equal(info_number(watcher, "connections_rejected"), 0);
-    crowd_leave(0, CROWD);
+    disconnect_some(0, CROWD);
     EVENTUALLY(info_number(watcher, "connected_clients") == 1);
 }
 
@@ -202,7 +202,7 @@ static int lines_with(const char *path, const char *text) {
 }
 
 /* Each of a crowd has something to be done by a database that is away: that makes no crowd there. */
-static void test_the_database_sees_no_crowd(void **state) {
+static void test_many_clients_share_the_database_connections(void **state) {
     long long most = 0;
     int64_t began;
     int answered = 0;
@@ -212,17 +212,17 @@ static void test_the_database_sees_no_crowd(void **state) {
     began = now_ms();
     postgres_stop(&pg, true);
     EVENTUALLY(info_number(watcher, "database_connected") == 0);
-    crowd_connect(&big, CROWD);
-    EVENTUALLY(crowd_send(CROWD, "*4\r\n$6\r\nADDJOB\r\n$4\r\naway\r\n$1\r\nx\r\n$1\r\n0\r\n"));
+    connect_many(&big, CROWD);
+    EVENTUALLY(send_to_many(CROWD, "*4\r\n$6\r\nADDJOB\r\n$4\r\naway\r\n$1\r\nx\r\n$1\r\n0\r\n"));
     /* A pause of 20 ms, doubled each time up to two seconds: about eight attempts a connection, then one in two
      * seconds. */
     HOLDS_FOR(1500, lines_with(big.log, "next try in") < 60 + (now_ms() - began) / 200);
     postgres_resume(&pg);
     EVENTUALLY((most = sessions_of(&big) > most ? sessions_of(&big) : most) <= MAX_CONNECTIONS &&
-               (answered += crowd_answered(CROWD, "+D-")) == CROWD);
+               (answered += many_answered(CROWD, "+D-")) == CROWD);
     assert_in_range(most, 1, MAX_CONNECTIONS);
     assert_int_equal(number(watcher, "QLEN away"), CROWD);
-    crowd_leave(0, CROWD);
+    disconnect_some(0, CROWD);
 }
 
 /* ---- too few files ---- */
@@ -255,15 +255,15 @@ static void test_a_low_limit(void **state) {
     expect(c, "[\"maxclients\" \"64\"]", "CONFIG GET maxclients");
     expect(c, "+OK", "CONFIG SET maxclients 1000");
     expect(c, "[\"maxclients\" \"64\"]", "CONFIG GET maxclients");
-    crowd_connect(&s, 63);
-    crowd_ask(63, ping, "+PONG\r\n");
+    connect_many(&s, 63);
+    ask_many(63, ping, "+PONG\r\n");
     raw_open_on(&w, &s);
     raw_expect(&w, "-ERR max number of clients reached");
     wire_close(&w);
     restart_postgres(c);
     assert_true(works(c));
-    crowd_ask(63, ping, "+PONG\r\n");
-    crowd_leave(0, 63);
+    ask_many(63, ping, "+PONG\r\n");
+    disconnect_some(0, 63);
     EVENTUALLY(strcmp(server_ping(&s), "+PONG") == 0);
     redisFree(c);
     assert_int_equal(server_stop(&s), 0);
@@ -292,15 +292,15 @@ static void test_no_files_at_all(void **state) {
     (void)state;
     server_start(&s, postgres_conninfo(&pg, NULL), options);
     c = client_open_on(&s);
-    crowd_connect(&s, 100);
-    crowd_ask(100, ping, "+PONG\r\n");
+    connect_many(&s, 100);
+    ask_many(100, ping, "+PONG\r\n");
     assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, NULL, &before), 0);
     none = (struct rlimit){ 60, before.rlim_max };
     assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, &none, NULL), 0);
     for (int i = 100; i < 250; i++)
         crowd[i] = (struct pollfd){ .fd = connect_one(&s), .events = POLLOUT };
     EVENTUALLY(file_contains(s.log, "cannot accept connections: Too many open files"));
-    HOLDS_FOR(300, works(c) && crowd_answered(250, "") == 0);
+    HOLDS_FOR(300, works(c) && many_answered(250, "") == 0);
     assert_int_equal(lines_with(s.log, "cannot accept"), 1);
     postgres_stop(&pg, true);
     EVENTUALLY(info_number(c, "database_connected") == 0);
@@ -308,12 +308,12 @@ static void test_no_files_at_all(void **state) {
     assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, &(struct rlimit){ 0, before.rlim_max }, NULL), 0);
     postgres_resume(&pg);
     HOLDS_FOR(300, info_number(c, "database_connected") == 0);
-    crowd_leave(0, 100);
+    disconnect_some(0, 100);
     assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, &none, NULL), 0);
     EVENTUALLY(info_number(c, "connections_rejected") > 50);
     EVENTUALLY(info_number(c, "database_connected") == 1);
     assert_true(works(c));
-    crowd_leave(100, 250);
+    disconnect_some(100, 250);
     EVENTUALLY(strcmp(server_ping(&s), "+PONG") == 0);
     redisFree(c);
     assert_int_equal(server_stop(&s), 0);
@@ -321,9 +321,10 @@ static void test_no_files_at_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_one_job_for_a_crowd, start_big, stop_big),
-        cmocka_unit_test_setup_teardown(test_a_crowd_comes_back, start_big, stop_big),
-        cmocka_unit_test_setup_teardown(test_the_database_sees_no_crowd, start_big, stop_big),
+        cmocka_unit_test_setup_teardown(test_one_job_for_many_clients, start_big, stop_big),
+        cmocka_unit_test_setup_teardown(test_many_clients_connect_again, start_big, stop_big),
+        cmocka_unit_test_setup_teardown(test_many_clients_share_the_database_connections, start_big,
+                                        stop_big),
         cmocka_unit_test_teardown(test_a_low_limit, clean_up),
         cmocka_unit_test_teardown(test_a_limit_that_leaves_nothing, clean_up),
         cmocka_unit_test_teardown(test_no_files_at_all, clean_up),

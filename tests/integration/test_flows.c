@@ -214,11 +214,11 @@ static void test_the_leader_finds_ends(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_workflow_survives_kills, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_a_batch_survives_kills, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_cancelled_jobs_never_count_as_done, company_gather,
-                                        company_part),
-        cmocka_unit_test_setup_teardown(test_the_leader_finds_ends, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_a_workflow_survives_kills, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_a_batch_survives_kills, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_cancelled_jobs_never_count_as_done, servers_setup,
+                                        servers_teardown),
+        cmocka_unit_test_setup_teardown(test_the_leader_finds_ends, servers_setup, servers_teardown),
     };
 
     return RUN_SUITE("flows", tests);

@@ -29,20 +29,20 @@ static void expect_all_healthy(void) {
 /* However many ask, nothing stays, and they need fewer jobs than they are. */
 static void test_many_ask_at_once(void **state) {
     long long before = info_number(at[A], "jobs_added");
-    struct wire crowd[CROWD];
+    struct wire clients[CROWD];
 
     (void)state;
     for (int i = 0; i < CROWD; i++)
-        raw_open_on(&crowd[i], group_size[A]);
+        raw_open_on(&clients[i], group_size[A]);
     for (int i = 0; i < CROWD; i++)
-        wire_words(&crowd[i], "HEALTH", "TIMEOUT", "60000", NULL);
+        wire_words(&clients[i], "HEALTH", "TIMEOUT", "60000", NULL);
     for (int i = 0; i < CROWD; i++) {
-        struct value *v = wire_reply(&crowd[i], patience(20000));
+        struct value *v = wire_reply(&clients[i], patience(20000));
 
         assert_non_null(v);
         assert_int_equal(v->type, ':');
         value_free(v);
-        wire_close(&crowd[i]);
+        wire_close(&clients[i]);
     }
     assert_in_range(info_number(at[A], "jobs_added") - before, 1, CROWD);
     assert_int_equal(rows_of_health(), 0);
@@ -179,12 +179,12 @@ static void test_command_line(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_many_ask_at_once, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_at_all_servers, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_the_asking_client_is_gone, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_lost_connections, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_database_away, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_server_dies, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_many_ask_at_once, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_at_all_servers, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_the_asking_client_is_gone, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_lost_connections, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_database_away, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_server_dies, servers_setup, servers_teardown),
         cmocka_unit_test(test_command_line),
     };
 

@@ -195,7 +195,7 @@ static void test_members_survive_a_crash_of_postgres(void **state) {
     expect_each_once("crashed", taken);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -202,7 +202,7 @@ static void test_after_lost_connections(void **state) {
     EVENTUALLY(all_have("lost0", 0));
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

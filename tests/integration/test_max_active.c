@@ -469,7 +469,7 @@ static void test_beside_sql(void **state) {
     PQfinish(worker);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

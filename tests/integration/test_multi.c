@@ -264,16 +264,16 @@ static void test_chain_never_breaks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_seen_at_all_servers, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_waiters_elsewhere, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_many_at_once, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_refused_by_the_database, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_lost_before_the_commit, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_sees_its_jobs_after_a_reconnection, company_gather,
-                                        company_part),
-        cmocka_unit_test_setup_teardown(test_long_ones_are_cancelled, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_chain_never_breaks, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_seen_at_all_servers, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_waiters_elsewhere, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_many_at_once, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_refused_by_the_database, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_lost_before_the_commit, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_sees_its_jobs_after_a_reconnection, servers_setup,
+                                        servers_teardown),
+        cmocka_unit_test_setup_teardown(test_long_ones_are_cancelled, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_chain_never_breaks, servers_setup, servers_teardown),
     };
 
     return RUN_SUITE("multi", tests);

@@ -187,18 +187,18 @@ static void test_nothing_is_lost_or_doubled(void **state) {
         free(now);
     }
     free(all);
-    (void)company_part(state);
-    (void)company_gather(state);
+    (void)servers_teardown(state);
+    (void)servers_setup(state);
     EVENTUALLY(lists_agree());
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_seen_at_all_servers, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_waiters_elsewhere, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_refused_by_the_database, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_nothing_is_lost_or_doubled, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_seen_at_all_servers, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_waiters_elsewhere, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_refused_by_the_database, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_is_lost_or_doubled, servers_setup, servers_teardown),
     };
 
     return RUN_SUITE("multi_lists", tests);

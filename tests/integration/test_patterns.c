@@ -168,7 +168,7 @@ static void test_killed(void **state) {
     expect(at[A], ":1", "ACKJOB %s", id);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

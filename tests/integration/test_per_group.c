@@ -278,7 +278,7 @@ static void test_rate_of_one_after_another(void **state) {
     assert_true(database_now() - began >= 7.0 / 5);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

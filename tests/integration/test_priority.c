@@ -104,8 +104,8 @@ static void test_after_kills(void **state) {
     get_job(at[A], "kills", "a");
     server_kill(group_size[A]);
     server_kill(group_size[B]);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     EVENTUALLY(all_have("kills", 9));
     get_job(at[A], "kills", "b");
     get_job(at[B], "kills", "c");
@@ -152,7 +152,7 @@ static void test_expiry(void **state) {
                      0);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

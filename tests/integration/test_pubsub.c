@@ -132,8 +132,8 @@ static void test_a_server_dies(void **state) {
     raw_expect(&listeners[C], "[\"message\" \"dying\" \"x\"]");
     stop_listening();
     server_resume(group_size[B]);
-    (void)company_part(state);
-    (void)company_gather(state);
+    (void)servers_teardown(state);
+    (void)servers_setup(state);
     listen_everywhere("dying");
     expect(at[B], ":1", "PUBLISH dying y");
     expect_everywhere("dying", "y");
@@ -168,14 +168,14 @@ static void test_a_client_that_does_not_read_is_closed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_heard_at_all_servers, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_in_their_order, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_large_ones, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_other_roles_cannot_decrypt, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_job_events, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_a_server_dies, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_a_client_that_does_not_read_is_closed, company_gather,
-                                        company_part),
+        cmocka_unit_test_setup_teardown(test_heard_at_all_servers, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_in_their_order, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_large_ones, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_other_roles_cannot_decrypt, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_job_events, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_a_server_dies, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_a_client_that_does_not_read_is_closed, servers_setup,
+                                        servers_teardown),
     };
 
     return RUN_SUITE("pubsub", tests);

@@ -405,7 +405,7 @@ static void test_long_and_short(void **state) {
     assert_string_equal(job_field(at[B], of_long, "state"), "done");
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, company_gather, company_part)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

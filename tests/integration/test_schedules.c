@@ -129,21 +129,21 @@ static void test_missed_ticks(void **state) {
 
     (void)state;
     assert_int_equal(after_absence("once", "", "@every 1h", 7210), 1);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     end_schedule();
     assert_int_equal(after_absence("skip", "MISSED skip", "@every 1h", 7000), 0);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     end_schedule();
     all = after_absence("all", "MISSED all", "@every 1h", 36100);
     assert_int_equal(all, 11);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     end_schedule();
     assert_int_equal(after_absence("most", "MISSED all", "@every 1m", 90000), 1000);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     end_schedule();
 }
 
@@ -189,8 +189,8 @@ static void test_made_by_sql_without_a_server(void **state) {
     EVENTUALLY(schedule_field("has_tick::integer") == 1);
     assert_int_equal(jobs_of("absent"), 2);
     assert_int_equal(schedule_field("(next_at > now() and next_at <= now() + interval '1h')::integer"), 1);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     end_schedule();
     free(postgres_query(server.database, "select pgdisque.schedule('s', '@yearly', 'absent', 'x')"));
     EVENTUALLY(schedule_field("has_tick::integer") == 1);
@@ -214,7 +214,7 @@ static void test_many_at_once(void **state) {
     end_schedule();
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, company_gather, company_part)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -529,14 +529,14 @@ static void test_many_start_at_once(void **state) {
 /* Goes last. */
 static void test_all_end_well(void **state) {
     (void)state;
-    company_part(NULL);
+    servers_teardown(NULL);
     for (int i = 0; i < SERVERS; i++)
         assert_int_equal(server_stop(group_size[i]), 0);
     assert_int_equal(
         postgres_number(server.database, "select count(*) from pgdisque.node where left_at is null"), 0);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -94,7 +94,7 @@ static void test_flushed(void **state) {
     assert_int_equal(postgres_number(server.database, "select count(*) from pgdisque.queue_setting"), 0);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -118,8 +118,8 @@ static void test_a_server_restarts(void **state) {
     add_job(at[B], "again", "h", "GROUP g");
     ARE("again", "len=1 delayed=1 active=1 waiting=1 dead=0");
     server_kill(group_size[B]);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     ARE("again", "len=1 delayed=1 active=1 waiting=1 dead=0");
 }
 
@@ -172,7 +172,7 @@ static void test_jobs_that_wait_for_predecessors(void **state) {
     EVENTUALLY(info_number(at[A], "after_jobs") == 0);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

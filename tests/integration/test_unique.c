@@ -113,8 +113,8 @@ static void race_rounds(const char *queue, void (*trouble)(int round)) {
         char *id = race(queue, "key", trouble, round);
 
         if (trouble == kill_one) {
-            company_part(NULL);
-            assert_int_equal(company_gather(NULL), 0);
+            servers_teardown(NULL);
+            assert_int_equal(servers_setup(NULL), 0);
             for (int i = 0; i < RACERS; i++)
                 racers[i].at = group_size[i % SERVERS];
         }
@@ -185,8 +185,8 @@ static void test_for_a_time(void **state) {
     expect(at[B], ":1", "ACKJOB %s", id);
     expect(at[B], text_of("+%s", id), "ADDJOB window y 0 UNIQUE k");
     server_kill(group_size[C]);
-    company_part(NULL);
-    company_gather(NULL);
+    servers_teardown(NULL);
+    servers_setup(NULL);
     expect(at[C], text_of("+%s", id), "ADDJOB window y 0 UNIQUE k FOR 5");
     EVENTUALLY(all_have("window", 0));
     expect(at[A], "+OK", "DEBUG FLUSHALL");
@@ -211,7 +211,7 @@ static void test_asked_again_after_a_timeout(void **state) {
     assert_int_equal(jobs_in_database("timeout"), 1);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

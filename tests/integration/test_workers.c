@@ -124,7 +124,7 @@ static void test_thousands(void **state) {
     expect(at[A], "+OK", "DEBUG FLUSHALL");
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

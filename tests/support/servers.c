@@ -20,7 +20,7 @@ static void bring_up(struct server *s) {
         server_start(s, server.database, options);
 }
 
-int company_gather(void **state) {
+int servers_setup(void **state) {
     (void)state;
     if (!pg.pid)
         postgres_resume(&pg);
@@ -34,7 +34,7 @@ int company_gather(void **state) {
     return 0;
 }
 
-int company_part(void **state) {
+int servers_teardown(void **state) {
     (void)state;
     for (int i = 0; i < SERVERS; i++) {
         if (at[i] != NULL)

@@ -12,8 +12,8 @@ extern struct server *const group_size[SERVERS];
 extern redisContext *at[SERVERS];
 
 /* Setup and teardown of a test: all servers run and know each other; clients come and go. */
-int company_gather(void **state);
-int company_part(void **state);
+int servers_setup(void **state);
+int servers_teardown(void **state);
 
 /* The number of servers that HELLO lists, and the priority of a server, or "none". */
 size_t hello_count(redisContext *c);

@@ -18,7 +18,7 @@ int64_t now_ms(void) {
 }
 
 /* Processes that want to run for each processor, at least 1. */
-static double crowd(void) {
+static double load_factor(void) {
     double load = 1, processors = (double)sysconf(_SC_NPROCESSORS_ONLN);
 
     if (getloadavg(&load, 1) != 1 || load < processors)
@@ -33,7 +33,7 @@ bool is_slow(void) {
 }
 
 int64_t patience(int64_t ms) {
-    int64_t longer = (int64_t)((double)ms * crowd()) * (is_slow() ? SLOW_FACTOR : 1);
+    int64_t longer = (int64_t)((double)ms * load_factor()) * (is_slow() ? SLOW_FACTOR : 1);
 
     return longer > LEAST_MS ? longer : LEAST_MS;
 }

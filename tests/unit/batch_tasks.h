@@ -353,7 +353,7 @@ static inline size_t find_refused(const struct db_conn *conn, const char *sqlsta
     return fake_count(conn);
 }
 
-static inline void judge(struct db_conn *conn) {
+static inline void end_txn_of(struct db_conn *conn) {
     size_t bad = find_refused(conn, BAD_DATA);
 
     if (bad < fake_count(conn))
@@ -365,14 +365,14 @@ static inline void judge(struct db_conn *conn) {
 }
 
 /* Until nothing is left to be done; tells how many transactions that took. */
-static inline int fly_all(void) {
+static inline int end_all_txns(void) {
     int txns = 0;
 
     for (batch_flush(); !batch_idle(); batch_flush()) {
         assert_true(txns < 1000);
         for (size_t i = 0; i < fake_db.conn_count; i++) {
             if (fake_db.conns[i]->state == DB_BUSY) {
-                judge(fake_db.conns[i]);
+                end_txn_of(fake_db.conns[i]);
                 txns++;
             }
         }
@@ -381,7 +381,7 @@ static inline int fly_all(void) {
 }
 
 /* The next transaction of the write connection must be this, and is committed. */
-static inline void assert_flies(const char *expected) {
+static inline void assert_commits(const char *expected) {
     batch_flush();
     assert_txn(WRITE, expected);
     commit(WRITE);

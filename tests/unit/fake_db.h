@@ -134,7 +134,7 @@ static inline size_t fake_count(const struct db_conn *conn) {
     return conn->sent_txns == 0 ? 0 : conn->txns[conn->oldest].sent;
 }
 
-static inline void fake_land(struct db_conn *conn, const struct db_result *result) {
+static inline void fake_end_oldest(struct db_conn *conn, const struct db_result *result) {
     size_t place = conn->oldest;
 
     assert_true(conn->sent_txns > 0);
@@ -155,7 +155,7 @@ static inline void fake_lose_because(struct db_conn *conn, bool at_work) {
             .outcome = DB_LOST, .count = fake_count(conn), .at_work = at_work, .error = { "", "" }
         };
 
-        fake_land(conn, &lost);
+        fake_end_oldest(conn, &lost);
         at_work = false;
     }
 }
@@ -172,7 +172,7 @@ static inline void fake_kill(struct db_conn *conn) {
 static inline void fake_end(struct db_conn *conn, const struct db_result *result) {
     assert_int_equal(conn->state, DB_BUSY);
     conn->state = conn->sent_txns > 1 ? DB_BUSY : DB_READY;
-    fake_land(conn, result);
+    fake_end_oldest(conn, result);
 }
 
 /* at: the statement that failed; fake_count(): the commit. */

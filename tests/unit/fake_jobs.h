@@ -233,7 +233,7 @@ static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **row
 
 /* ---- the turn ---- */
 
-static inline void fake_fly(void) {
+static inline void fake_commit_round(void) {
     PGresult *rows[DB_MAX_STATEMENTS];
 
     assert_int_equal(fake_write_conn()->state, DB_BUSY);
@@ -241,13 +241,13 @@ static inline void fake_fly(void) {
     fake_commit(fake_write_conn(), rows);
 }
 
-/* Sends and lands until there is nothing more to do; tells how many transactions that took. */
-static inline int fake_fly_all(void) {
+/* Sends and commits until no task is queued. Returns how many transactions that took. */
+static inline int fake_commit_all(void) {
     int txns = 0;
 
     for (batch_flush(); fake_write_conn()->state == DB_BUSY; batch_flush()) {
         assert_true(++txns < 10000);
-        fake_fly();
+        fake_commit_round();
     }
     return txns;
 }

@@ -74,7 +74,7 @@ static size_t clock_findings(int64_t db_us, int64_t before_us, int64_t after_us)
     struct findings f = { 0 };
     size_t count;
 
-    doctor_judge_clock(&f, db_us, before_us, after_us);
+    doctor_note_clock(&f, db_us, before_us, after_us);
     count = findings_of(&f, SEVERITY_WARNING);
     findings_free(&f);
     return count;
@@ -89,8 +89,8 @@ static void test_clock(void **state) {
     assert_int_equal(clock_findings(102 * US_PER_S + 1, 90 * US_PER_S, 100 * US_PER_S), 1);
     assert_int_equal(clock_findings(98 * US_PER_S, 100 * US_PER_S, 110 * US_PER_S), 0);
     assert_int_equal(clock_findings(97 * US_PER_S, 100 * US_PER_S, 110 * US_PER_S), 1);
-    doctor_judge_clock(&f, 97500 * US_PER_MS, 100 * US_PER_S, 110 * US_PER_S);
-    doctor_judge_clock(&f, 115 * US_PER_S, 100 * US_PER_S, 110 * US_PER_S);
+    doctor_note_clock(&f, 97500 * US_PER_MS, 100 * US_PER_S, 110 * US_PER_S);
+    doctor_note_clock(&f, 115 * US_PER_S, 100 * US_PER_S, 110 * US_PER_S);
     assert_string_equal(f.list[0].text, "the database's clock is 2.500 s behind this machine's");
     assert_string_equal(f.list[1].text, "the database's clock is 5.000 s ahead of this machine's");
     findings_free(&f);
@@ -100,7 +100,7 @@ static enum severity disk_finding(int64_t free_bytes, int64_t total_bytes) {
     struct findings f = { 0 };
     enum severity severity = SEVERITY_COUNT;
 
-    doctor_judge_disk(&f, "data", free_bytes, total_bytes);
+    doctor_note_disk(&f, "data", free_bytes, total_bytes);
     assert_int_equal(f.checks, 1);
     if (f.count > 0)
         severity = f.list[0].severity;
@@ -121,7 +121,7 @@ static enum severity certificate_finding(int days) {
     struct findings f = { 0 };
     enum severity severity;
 
-    doctor_judge_certificate(&f, days);
+    doctor_note_certificate(&f, days);
     severity = f.count > 0 ? f.list[0].severity : SEVERITY_COUNT;
     findings_free(&f);
     return severity;

@@ -47,7 +47,7 @@ static void test_few_shapes(void **state) {
 static void test_many_shapes(void **state) {
     (void)state;
     add_shapes("11 12 13 14 11");
-    assert_flies("m1-5");
+    assert_commits("m1-5");
     assert_events("done:m1,m2,m3,m4,m5");
     assert_all_ended();
 }
@@ -62,14 +62,14 @@ static void test_some_without_a_shape(void **state) {
     commit(WRITE);
     assert_events("alike done:m1,m3,m6 done:m2,m4 alike done:m5");
     add_shapes("00 00");
-    assert_flies("m1,2");
+    assert_commits("m1,2");
     assert_all_ended();
 }
 
 static void test_many_shapes_and_none(void **state) {
     (void)state;
     add_shapes("11 12 13 00 11");
-    assert_flies("m1-5");
+    assert_commits("m1-5");
     assert_all_ended();
 }
 
@@ -83,7 +83,7 @@ static void test_nothing_to_decide(void **state) {
     for (int i = 1; i <= 3; i++)
         m[i].decided = true;
     add_shapes("11 12 11");
-    assert_flies("m/11:1,3 m/12:2");
+    assert_commits("m/11:1,3 m/12:2");
     op_m.alike = &trial_alike;
     assert_all_ended();
 }
@@ -96,14 +96,14 @@ static void test_most_rows(void **state) {
     config.batch_max = 3;
     m[2].task.rows = 2;
     add_shapes("11 11 11 11 11 11");
-    assert_flies("m/11:1,2,2");
-    assert_flies("m/11:3,4,5");
-    assert_flies("m/11:6");
+    assert_commits("m/11:1,2,2");
+    assert_commits("m/11:3,4,5");
+    assert_commits("m/11:6");
     m[2].task.rows = 7;
     add_shapes("11 11 11");
-    assert_flies("m/11:1");
-    assert_flies("m/11:2,2,2,2,2,2,2");
-    assert_flies("m/11:3");
+    assert_commits("m/11:1");
+    assert_commits("m/11:2,2,2,2,2,2,2");
+    assert_commits("m/11:3");
     assert_all_ended();
 }
 
@@ -115,9 +115,9 @@ static void test_most_bytes(void **state) {
     m[3].task.bytes = 1;
     m[4].task.bytes = 5000;
     add_shapes("11 11 11 11");
-    assert_flies("m/11:1,2");
-    assert_flies("m/11:3");
-    assert_flies("m/11:4");
+    assert_commits("m/11:1,2");
+    assert_commits("m/11:3");
+    assert_commits("m/11:4");
     assert_all_ended();
 }
 
@@ -129,11 +129,11 @@ static void test_no_room_for_an_older_one(void **state) {
     m[2].task.bytes = 60;
     m[3].task.bytes = m[4].task.bytes = 10;
     add_shapes("11 11 12 11");
-    assert_flies("m/11:1");
-    assert_flies("m/11:2,4 m/12:3");
+    assert_commits("m/11:1");
+    assert_commits("m/11:2,4 m/12:3");
     add_shapes("11 00 12 11");
-    assert_flies("m/11:1");
-    assert_flies("m2 m/12:3 m/11:4");
+    assert_commits("m/11:1");
+    assert_commits("m2 m/12:3 m/11:4");
     assert_all_ended();
 }
 
@@ -191,8 +191,8 @@ static void test_suspects_take_the_general_one(void **state) {
     batch_flush();
     assert_txn(WRITE, "m1");
     fail_at(WRITE, 0, BAD_DATA);
-    assert_flies("m/12:3");
-    assert_flies("m2");
+    assert_commits("m/12:3");
+    assert_commits("m2");
     assert_events("fail:m1(" BAD_DATA ") alike done:m3 done:m2");
     assert_all_ended();
 }

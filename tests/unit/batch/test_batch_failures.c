@@ -33,7 +33,7 @@ static void test_bad_row_of_two(void **state) {
     batch_flush();
     assert_txn(WRITE, "a1");
     fail_at(WRITE, 0, BAD_DATA);
-    assert_flies("a2");
+    assert_commits("a2");
     assert_events("fail:a1(" BAD_DATA ") done:a2");
     assert_int_equal(trial_begins, 2);
     assert_int_equal(a[2].task.first_row, 0);
@@ -64,7 +64,7 @@ static void check_bad_row_of(int count, int first_txn) {
         expect_order(first_txn);
         a[bad].refused = BAD_DATA;
         add_many(a, 1, count);
-        assert_in_range(fly_all(), 3, 16);
+        assert_in_range(end_all_txns(), 3, 16);
         for (int i = 1; i <= count; i++) {
             assert_int_equal(a[i].ends, 1);
             assert_int_equal(a[i].failed != NULL, i == bad);
@@ -85,7 +85,7 @@ static void test_many_bad_rows(void **state) {
         a[i].refused = i % 3 == 0 ? BAD_DATA : NULL;
         add(&a[i]);
     }
-    assert_in_range(fly_all(), 3, 250);
+    assert_in_range(end_all_txns(), 3, 250);
     for (int i = 1; i <= 100; i++) {
         assert_int_equal(a[i].ends, 1);
         assert_int_equal(a[i].failed != NULL, i % 3 == 0);
@@ -103,8 +103,8 @@ static void test_bad_row_next_to_other_statements(void **state) {
     assert_txn(WRITE, "a1 b1 c1 c2");
     fail_at(WRITE, 2, BAD_DATA);
     assert_events("again:c2 fail:c1(" BAD_DATA ") again:a1");
-    assert_flies("c2");
-    assert_flies("a1 b1");
+    assert_commits("c2");
+    assert_commits("a1 b1");
     assert_events("done:c2 done:a1 done:b1");
     assert_all_ended();
 }
@@ -121,12 +121,12 @@ static void test_failing_ones_and_others_take_turns(void **state) {
         for (int txns = 0; a[i].ends == 0; txns++) {
             assert_true(txns < 4);
             batch_flush();
-            judge(fake_db.conns[WRITE]);
+            end_txn_of(fake_db.conns[WRITE]);
         }
         assert_null(a[i].failed);
     }
     assert_int_equal(c[300].ends, 0);
-    fly_all();
+    end_all_txns();
 }
 
 /* The good tasks of an operation end, although others of their kind fail. */
@@ -139,10 +139,10 @@ static void test_good_ones_between_failing_ones(void **state) {
     for (int txns = 0; c[30].ends == 0; txns++) {
         assert_true(txns < 40);
         batch_flush();
-        judge(fake_db.conns[WRITE]);
+        end_txn_of(fake_db.conns[WRITE]);
     }
     assert_null(c[30].failed);
-    fly_all();
+    end_all_txns();
 }
 
 /* The search for failing tasks does not delay later tasks. These follow the transaction that was under way with the
@@ -161,10 +161,10 @@ static void test_others_fly_between(void **state) {
     while (b[1].ends == 0) {
         assert_true(++txns <= 3);
         batch_flush();
-        judge(fake_db.conns[WRITE]);
+        end_txn_of(fake_db.conns[WRITE]);
     }
     assert_null(b[1].failed);
-    fly_all();
+    end_all_txns();
     for (int i = 1; i <= 64; i++)
         assert_int_equal(a[i].ends, 1);
 }
@@ -176,9 +176,9 @@ static void test_suspects_are_not_planned_for(void **state) {
     batch_flush();
     fail_at(WRITE, 0, BAD_DATA);
     trial_plans = 0;
-    assert_flies("a1");
+    assert_commits("a1");
     assert_int_equal(trial_plans, 0);
-    fly_all();
+    end_all_txns();
     assert_events("again:a2 again:a1 done:a1 done:a2");
 }
 
@@ -187,7 +187,7 @@ static void test_bad_row_of_the_side_conn(void **state) {
     for (int i = 1; i <= 3; i++)
         add(&s[i]);
     s[2].refused = BAD_DATA;
-    assert_in_range(fly_all(), 3, 6);
+    assert_in_range(end_all_txns(), 3, 6);
     assert_string_equal(s[2].failed, BAD_DATA);
     assert_true(s[1].ends == 1 && s[1].failed == NULL);
     assert_true(s[3].ends == 1 && s[3].failed == NULL);
@@ -200,14 +200,14 @@ static void test_used_again(void **state) {
     add(&b[2]);
     batch_flush();
     fail_at(WRITE, 0, BAD_DATA);
-    fly_all();
+    end_all_txns();
     for (int i = 0; i < 3; i++) {
         add(&b[1]);
         add(&b[2]);
         batch_flush();
         assert_txn(WRITE, "b1,2");
         lose(WRITE);
-        assert_flies("b1,2");
+        assert_commits("b1,2");
     }
 }
 
@@ -226,7 +226,7 @@ static void test_transient_in_company(void **state) {
         fail_at(WRITE, 0, states[i]);
         assert_events("again:a2 again:a1");
         add(&a[3]);
-        assert_flies("a1,2,3 b1");
+        assert_commits("a1,2,3 b1");
         assert_events("done:a1,a2,a3 done:b1");
         assert_all_ended();
     }
@@ -270,7 +270,7 @@ static void test_innocent_for_long(void **state) {
         fail_at(WRITE, 0, "40001");
         assert_int_equal(b[1].ends, 0);
     }
-    fly_all();
+    end_all_txns();
     assert_int_equal(b[1].ends, 1);
     assert_null(b[1].failed);
 }
@@ -286,7 +286,7 @@ static void test_commit_fails(void **state) {
     }
     add(&c[1]);
     a[4].refused = b[1].refused = BAD_COMMIT;
-    assert_in_range(fly_all(), 5, 20);
+    assert_in_range(end_all_txns(), 5, 20);
     for (int i = 1; i <= 5; i++) {
         assert_int_equal(a[i].ends, 1);
         assert_int_equal(b[i].ends, 1);
@@ -310,7 +310,7 @@ static void test_commit_of_single_rows_fails(void **state) {
     add(&a[1]);
     add(&b[1]);
     b[1].refused = BAD_COMMIT;
-    fly_all();
+    end_all_txns();
     assert_true(a[1].ends == 1 && a[1].failed == NULL);
     assert_true(b[1].ends == 1 && b[1].failed != NULL);
 }
@@ -322,7 +322,7 @@ static void test_commit_fails_for_now(void **state) {
     add(&b[1]);
     batch_flush();
     fail_commit(WRITE, "40001");
-    assert_flies("a1,2 b1");
+    assert_commits("a1,2 b1");
     assert_events("again:a2 again:a1 done:a1,a2 done:b1");
     assert_all_ended();
 }
@@ -348,7 +348,7 @@ static void test_lost(void **state) {
     assert_false(batch_idle());
     fake_db.conns[WRITE]->state = DB_READY;
     /* Unsent tasks need no careful repetition. */
-    assert_flies("a4 r1,2,3 b1,2,3 c1 c2 c3");
+    assert_commits("a4 r1,2,3 b1,2,3 c1 c2 c3");
     assert_events("done:a4 done:r1,r2,r3 done:b1,b2,b3 done:c1 done:c2 done:c3");
     assert_all_ended();
 }
@@ -363,7 +363,7 @@ static void test_lost_twice(void **state) {
     batch_flush();
     assert_txn(WRITE, "a3 r1,2");
     lose(WRITE);
-    assert_flies("r3,1,2");
+    assert_commits("r3,1,2");
     assert_events("again:a2? again:a1? again:r2? again:r1? again:a3? done:r3,r1,r2");
     assert_all_ended();
 }
@@ -421,7 +421,7 @@ static void test_lost_and_given_up(void **state) {
     assert_events("again:c3? again:c2? again:c1?");
     assert_int_equal(c[2].ends, 1);
     assert_int_equal(c[2].task.state, TASK_IDLE);
-    assert_flies("c1 c3");
+    assert_commits("c1 c3");
     assert_events("done:c1 done:c3");
     assert_all_ended();
 }
@@ -435,7 +435,7 @@ static void test_failed_and_given_up(void **state) {
     batch_flush();
     fail_at(WRITE, 0, BAD_DATA);
     assert_events("again:c1 again:a3 again:a2 again:a1");
-    fly_all();
+    end_all_txns();
     for (int i = 1; i <= 3; i++) {
         assert_int_equal(a[i].ends, 1);
         assert_null(a[i].failed);
@@ -453,7 +453,7 @@ static void test_lost_for_long(void **state) {
         assert_txn(WRITE, "b1,2");
         lose(WRITE);
     }
-    assert_flies("b1,2");
+    assert_commits("b1,2");
     assert_events("done:b1,b2");
 }
 
@@ -463,10 +463,10 @@ static void test_suspect_is_lost(void **state) {
         add(&b[i]);
     b[2].refused = BAD_DATA;
     batch_flush();
-    judge(fake_db.conns[WRITE]);
+    end_txn_of(fake_db.conns[WRITE]);
     batch_flush();
     lose(WRITE);
-    fly_all();
+    end_all_txns();
     for (int i = 1; i <= 3; i++) {
         assert_int_equal(b[i].ends, 1);
         assert_int_equal(b[i].failed != NULL, i == 2);
@@ -485,7 +485,7 @@ static void test_sending_fails(void **state) {
     batch_flush();
     assert_txn(WRITE, "");
     fake_db.conns[WRITE]->state = DB_READY;
-    assert_flies("r1,2");
+    assert_commits("r1,2");
     assert_events("done:r1,r2");
 }
 
@@ -497,7 +497,7 @@ static void test_cancel_of_a_failed_task(void **state) {
     fail_at(WRITE, 0, BAD_DATA);
     assert_true(batch_cancel(&b[2].task));
     assert_int_equal(b[2].task.state, TASK_IDLE);
-    assert_flies("b1");
+    assert_commits("b1");
     batch_flush();
     assert_txn(WRITE, "b3");
     assert_false(batch_cancel(&b[3].task));
@@ -560,7 +560,7 @@ static void test_lost_go_first(void **state) {
         assert_txn(WRITE, expected);
         commit(WRITE);
     }
-    assert_flies("a1 c1");
+    assert_commits("a1 c1");
     assert_all_ended();
 }
 
@@ -588,7 +588,7 @@ static void test_lost_beside_poison(void **state) {
     crash(WRITE);
     assert_int_equal(b[1].task.lost, 1);
     assert_int_equal(b[2].task.lost, 0);
-    assert_flies("b1,2");
+    assert_commits("b1,2");
     assert_int_equal(b[1].task.lost, 0);
     assert_all_ended();
 }
@@ -659,7 +659,7 @@ static void test_locked_rows_are_narrowed(void **state) {
     assert_int_equal(a[5].ends, 0);
     assert_true(op_a.contention.on && op_a.contention.blocked >= 1);
     add(&b[1]);
-    assert_flies("b1");
+    assert_commits("b1");
     batch_init(trial_ops, trial_planned);
 }
 
@@ -683,7 +683,7 @@ static void test_too_large(void **state) {
     b[2].task.bytes = OP_MAX_BYTES;
     add_many(b, 1, 3);
     assert_int_equal(b[2].ends, 0);
-    assert_flies("b1,3");
+    assert_commits("b1,3");
     assert_events("fail:b2(" OP_TOO_LARGE ") done:b1,b3");
     assert_all_ended();
     b[2].task.bytes = 10;

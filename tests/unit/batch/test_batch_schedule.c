@@ -37,7 +37,7 @@ static void land_somehow(struct db_conn *conn) {
     else if (what < 15 && find_refused(conn, BAD_DATA) == fake_count(conn))
         fake_fail(conn, random_below(fake_count(conn) + 1), random_below(2) == 0 ? "40001" : "57P01");
     else
-        judge(conn);
+        end_txn_of(conn);
 }
 
 static int pairs; /* times two transactions were under way on a connection */

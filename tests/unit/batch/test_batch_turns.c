@@ -18,7 +18,7 @@ static int durability_of_txn(size_t n) {
     return (int)conn->txns[fake_place(conn, n)].durability;
 }
 
-static void assert_flies_with(const char *expected, enum durability durability) {
+static void assert_commits_with(const char *expected, enum durability durability) {
     batch_flush();
     assert_txn(WRITE, expected);
     assert_int_equal(durability_of_txn(0), durability);
@@ -36,19 +36,19 @@ static void test_kinds_do_not_mix(void **state) {
     assert_txn(WRITE, "x1,2");
     assert_int_equal(durability_of_txn(0), DURABILITY_ASYNC);
     commit(WRITE);
-    assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
-    assert_flies_with("a1 b1", DURABILITY_REMOTE_FLUSH);
+    assert_commits_with("y1", DURABILITY_REMOTE_FLUSH);
+    assert_commits_with("a1 b1", DURABILITY_REMOTE_FLUSH);
     assert_all_ended();
 }
 
 static void check_durabilities(int set, int ordinary, int replicated) {
     config.durability = set;
     add(&a[1]);
-    assert_flies_with("a1", (enum durability)ordinary);
+    assert_commits_with("a1", (enum durability)ordinary);
     add(&x[1]);
-    assert_flies_with("x1", DURABILITY_ASYNC);
+    assert_commits_with("x1", DURABILITY_ASYNC);
     add(&y[1]);
-    assert_flies_with("y1", (enum durability)replicated);
+    assert_commits_with("y1", (enum durability)replicated);
 }
 
 static void test_durability_of_each_kind(void **state) {
@@ -73,11 +73,11 @@ static void test_every_kind_gets_a_turn(void **state) {
         char expected[16];
 
         snprintf(expected, sizeof expected, "x%d", i);
-        assert_flies(expected);
+        assert_commits(expected);
         snprintf(expected, sizeof expected, "y%d", i);
-        assert_flies(expected);
+        assert_commits(expected);
         snprintf(expected, sizeof expected, "a%d", i);
-        assert_flies(expected);
+        assert_commits(expected);
     }
     assert_all_ended();
 }
@@ -127,14 +127,14 @@ static void test_slow_ones_rest_while_others_wait(void **state) {
     batch_flush();
     assert_second_txn(WRITE, "a3");
     commit_slow(0, 2 * SLOW_US);
-    assert_flies("a3");
+    assert_commits("a3");
     add(&a[4]);
-    assert_flies("a4");
+    assert_commits("a4");
     batch_flush();
     assert_txn(WRITE, "");
     assert_in_range(timers_next(), clock_mono() + 1, clock_mono() + 2 * SLOW_US);
     pass_time(2 * SLOW_US);
-    assert_flies("c4");
+    assert_commits("c4");
     assert_all_ended();
 }
 
@@ -176,9 +176,9 @@ static void test_suspects_keep_their_kind(void **state) {
     batch_flush();
     add(&a[1]);
     fail_at(WRITE, 0, BAD_DATA);
-    assert_flies_with("a1", DURABILITY_REMOTE_FLUSH);
-    assert_flies_with("x1", DURABILITY_ASYNC);
-    assert_flies_with("x2", DURABILITY_ASYNC);
+    assert_commits_with("a1", DURABILITY_REMOTE_FLUSH);
+    assert_commits_with("x1", DURABILITY_ASYNC);
+    assert_commits_with("x2", DURABILITY_ASYNC);
     assert_all_ended();
 }
 
@@ -187,11 +187,11 @@ static void test_sent_again_as_it_was(void **state) {
     add(&x[1]);
     batch_flush();
     lose(WRITE);
-    assert_flies_with("x1", DURABILITY_ASYNC);
+    assert_commits_with("x1", DURABILITY_ASYNC);
     add(&y[1]);
     batch_flush();
     fail_at(WRITE, 0, "40001");
-    assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
+    assert_commits_with("y1", DURABILITY_REMOTE_FLUSH);
     assert_all_ended();
 }
 
@@ -284,7 +284,7 @@ static void test_divided_take_turns(void **state) {
     commit(LARGE);
     batch_flush();
     assert_txn(LARGE, "d1");
-    (void)fly_all();
+    (void)end_all_txns();
     assert_events("done:d0 done:l1,l2 done:d1 done:d2 done:d3");
     assert_all_ended();
 }

@@ -124,7 +124,7 @@ static void test_second_fails(void **state) {
     commit(WRITE);
     fail_at(WRITE, 1, BAD_DATA);
     assert_events("done:a1,a2 fail:b1(" BAD_DATA ") again:a3");
-    assert_flies("a3");
+    assert_commits("a3");
     assert_all_ended();
 }
 
@@ -135,7 +135,7 @@ static void test_both_fail(void **state) {
     add_many(b, 1, 4);
     assert_int_equal(hot_txns(), 2);
     a[3].refused = b[2].refused = BAD_DATA;
-    assert_in_range(fly_all(), 4, 14);
+    assert_in_range(end_all_txns(), 4, 14);
     for (int i = 1; i <= 4; i++) {
         assert_int_equal(a[i].ends, 1);
         assert_int_equal(b[i].ends, 1);
@@ -156,7 +156,7 @@ static void test_both_lost(void **state) {
     assert_false(batch_idle());
     assert_int_equal(hot_txns(), 0);
     fake_db.conns[WRITE]->state = DB_READY;
-    assert_flies("r1,2,3 b1,2 c1");
+    assert_commits("r1,2,3 b1,2 c1");
     assert_events("done:r1,r2,r3 done:b1,b2 done:c1");
     assert_all_ended();
 }
@@ -192,7 +192,7 @@ static void test_sending_the_second_fails(void **state) {
     fake_db.send_fails = false;
     assert_int_equal(b[1].task.state, TASK_QUEUED);
     fake_db.conns[WRITE]->state = DB_READY;
-    assert_flies("b1,2");
+    assert_commits("b1,2");
     assert_events("done:b1,b2");
     assert_all_ended();
 }
@@ -248,7 +248,7 @@ static void test_suspects_wait_alone(void **state) {
     assert_int_equal(hot_txns(), 1);
     assert_txn(WRITE, "a1,2");
     commit(WRITE);
-    assert_flies("a3,4");
+    assert_commits("a3,4");
     assert_all_ended();
 }
 
@@ -259,7 +259,7 @@ static void test_suspect_is_taken_back(void **state) {
     batch_flush();
     fail_at(WRITE, 0, BAD_DATA);
     assert_true(batch_cancel(&a[1].task));
-    assert_flies("a2");
+    assert_commits("a2");
     add_many(a, 3, 17);
     assert_int_equal(hot_txns(), 1);
     assert_txn(WRITE, "a3-17");
@@ -276,7 +276,7 @@ static void test_given_up_suspect_comes_back(void **state) {
     fail_at(WRITE, 0, BAD_DATA);
     assert_events("again:a2 again:a1");
     add_many(a, 1, 2);
-    assert_flies("a1,2");
+    assert_commits("a1,2");
     assert_all_ended();
 }
 
@@ -377,7 +377,7 @@ static void test_small_one_goes_at_last(void **state) {
     assert_int_equal(hot_txns(), 1);
     assert_int_equal(b[1].task.state, TASK_QUEUED);
     commit(WRITE);
-    assert_flies("b1");
+    assert_commits("b1");
     assert_all_ended();
 }
 
@@ -399,7 +399,7 @@ static void test_a_locked_job_among_many(void **state) {
     (void)state;
     add_many(a, 1, 100);
     add(&b[1]);
-    assert_flies("a1-50 b1");
+    assert_commits("a1-50 b1");
     assert_int_equal(hot_txns(), 2);
     assert_txn(WRITE, "a51-75");
     assert_second_txn(WRITE, "a76-100");
@@ -423,7 +423,7 @@ static void test_every_kind_gets_a_turn(void **state) {
             add(&a[next++]);
         batch_flush();
     }
-    fly_all();
+    end_all_txns();
     for (int i = 0; i < next; i++)
         assert_int_equal(a[i].ends, 1);
     assert_all_ended();
@@ -455,8 +455,8 @@ static void test_planned_are_shared_out(void **state) {
     (void)state;
     trial_plan = plan_some;
     add_many(a, 1, 20);
-    assert_flies("a1-10 b1,2 c1 c2 c3");
-    assert_flies("a11-20 b3");
+    assert_commits("a1-10 b1,2 c1 c2 c3");
+    assert_commits("a11-20 b3");
     assert_all_ended();
 }
 

@@ -131,7 +131,7 @@ static void do_not_answer(void) {
 }
 
 /* Ends all transactions under way. Their statements return no rows. */
-static void land_all(void) {
+static void end_all_markers(void) {
     int txns = 0;
 
     for (batch_flush(); fake_write_conn()->sent_txns > 0; batch_flush()) {
@@ -208,7 +208,7 @@ static void test_one_mark_for_all_statements(void **state) {
     batch_flush();
     assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), TXN_NUMBER), 1);
     answer(fake_element(fake_sent(fake_write_conn(), 0), TXN_NUMBER, 0));
-    land_all();
+    end_all_markers();
     assert_replies("add:D add:D add:D");
 }
 
@@ -281,7 +281,7 @@ static void test_suspects_are_marked(void **state) {
     lose();
     assert_asked(mark);
     answer(0);
-    land_all();
+    end_all_markers();
     assert_replies("add:D add:D");
 }
 

@@ -51,7 +51,7 @@ static void test_walk(void **state) {
 
     (void)state;
     insert_jobs("q1", 5);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 3);
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
@@ -62,7 +62,7 @@ static void test_walk(void **state) {
     assert_int_equal(fake_scalar(st, 3), 3);
     assert_int_equal(fake_scalar(st, 5), 1);
     assert_int_equal(queue_budget(queue_named("q1")), 2);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=0,q1=1,q1=2");
     assert_true(scan_position("q1").id == fake_jobs[2].key.id);
     assert_rests("q1", 2);
@@ -70,18 +70,18 @@ static void test_walk(void **state) {
     ask_for(1, "q1", 1);
     batch_flush();
     assert_true(fake_scalar(statement(0, SQL_CLAIM_SCAN), 2) == fake_jobs[2].key.id);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=3");
 }
 
 static void test_short_walk(void **state) {
     (void)state;
     insert_jobs("q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     queue_named("q1")->counters.len = 4;
     ask_for(1, "q1", 4);
     batch_flush();
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=0,q1=1");
     assert_true(scan_position("q1").id == job_id_last() && scan_position("q1").rank == 0);
     assert_false(queue_named("q1")->scan.may_have_more);
@@ -92,14 +92,14 @@ static void test_short_walk(void **state) {
 static void test_shared_walk(void **state) {
     (void)state;
     insert_jobs("q1", 6);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(2, "q1", 2);
     ask_for(1, "q1", 1);
     ask_for(3, "q1", 2);
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
     assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_SCAN), 3), 5);
-    fake_fly();
+    fake_commit_round();
     assert_replies("2:q1=0,q1=1 1:q1=2 3:q1=3,q1=4");
     assert_rests("q1", 1);
 }
@@ -111,9 +111,9 @@ static void test_waiting_before_fresh(void **state) {
     ask_for(2, "q1", 1);
     insert_jobs("q1", 4);
     batch_flush();
-    fake_fly();
+    fake_commit_round();
     ask_for(3, "q1", 9);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=2,q1=3");
     assert_rests("q1", 0);
 }
@@ -121,14 +121,14 @@ static void test_waiting_before_fresh(void **state) {
 static void test_more_gets_than_jobs(void **state) {
     (void)state;
     insert_jobs("q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     for (int i = 1; i <= 4; i++)
         ask_for(i, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1");
     assert_waiting("q1", "3 4");
     insert_jobs("q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("3:q1=2");
     assert_rests("q1", 0);
 }
@@ -140,9 +140,9 @@ static void test_more_jobs_than_counted(void **state) {
         ask_for(i, "q1", 1);
     insert_jobs("q1", 3);
     batch_flush();
-    fake_fly();
+    fake_commit_round();
     queue_named("q1")->counters.len = 1;
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=2");
 }
 
@@ -151,11 +151,11 @@ static void test_queues_in_turn(void **state) {
     insert_jobs("q1", 1);
     insert_jobs("q2", 5);
     insert_jobs("q3", 2);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q3 q1 q2", 6);
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 3);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q3=6,q1=0,q2=1,q3=7,q2=2,q2=3");
     assert_rests("q2", 2);
 }
@@ -164,11 +164,11 @@ static void test_no_more_than_a_batch(void **state) {
     (void)state;
     config.batch_max = 10;
     insert_jobs("q1", 30);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1000000);
     batch_flush();
     assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_SCAN), 3), 10);
-    fake_fly();
+    fake_commit_round();
     assert_rests("q1", 20);
     getter_replies();
 }
@@ -176,14 +176,14 @@ static void test_no_more_than_a_batch(void **state) {
 static void test_paused(void **state) {
     (void)state;
     insert_jobs("q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     queue_set_pause(queue_named("q1"), PAUSE_OUT);
     ask_for(1, "q1", 1);
-    assert_int_equal(fake_fly_all(), 0);
+    assert_int_equal(fake_commit_all(), 0);
     assert_waiting("q1", "1");
     queue_set_pause(queue_named("q1"), 0);
     queue_signal(queue_named("q1"));
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0");
 }
 
@@ -194,9 +194,9 @@ static void test_returned_before_the_frontier(void **state) {
 
     (void)state;
     insert_jobs("q1", 6);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 4);
-    fake_fly_all();
+    fake_commit_all();
     fake_end_lease(&fake_jobs[3]);
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 3);
@@ -207,7 +207,7 @@ static void test_returned_before_the_frontier(void **state) {
     assert_true(fake_element(st, 2, 0) == fake_jobs[1].key.id);
     assert_true(fake_element(st, 2, 1) == fake_jobs[3].key.id);
     assert_int_equal(fake_scalar(statement(1, SQL_CLAIM_SCAN), 3), 1);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=0,q1=1,q1=2,q1=3 2:q1=1,q1=3,q1=4");
     assert_rests("q1", 1);
 }
@@ -216,14 +216,14 @@ static void test_returned_before_the_frontier(void **state) {
 static void test_returned_and_gone(void **state) {
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     fake_end_lease(&fake_jobs[0]);
     fake_jobs[0].gone = true;
     queue_named("q1")->counters.len--;
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0,q1=1 2:q1=2");
     assert_rests("q1", 0);
 }
@@ -232,9 +232,9 @@ static void test_returned_and_gone(void **state) {
 static void test_keys_behind_keys(void **state) {
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     fake_end_lease(&fake_jobs[0]);
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 1);
@@ -243,7 +243,7 @@ static void test_keys_behind_keys(void **state) {
     ask_for(3, "q1", 1);
     batch_flush();
     assert_int_equal(fake_write_conn()->sent_txns, 2);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0,q1=1 2:q1=0 3:q1=1");
     assert_rests("q1", 1);
 }
@@ -252,9 +252,9 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
         insert_jobs(i == 0 ? "q1" : i == 1 ? "q2" : "q3", 1);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1 q2 q3", 3);
-    fake_fly_all();
+    fake_commit_all();
     for (int i = 0; i < 3; i++)
         fake_end_lease(&fake_jobs[i]);
     ask_for(2, "q3 q1", 2);
@@ -262,7 +262,7 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
     assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 3);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=0,q2=1,q3=2 2:q3=2,q1=0 3:q2=1");
 }
 
@@ -270,14 +270,14 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
 static void test_priority_before_the_frontier(void **state) {
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     insert_job("q1", -5);
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(queue_named("q1")->scan.key_count, 1);
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0,q1=1 2:q1=3");
 }
 
@@ -291,9 +291,9 @@ static void test_added_while_a_walk_is_under_way(void **state) {
     batch_flush();
     statement(0, SQL_CLAIM_SCAN);
     insert_jobs("q1", 1);
-    fake_fly();
+    fake_commit_round();
     assert_waiting("q1", "1");
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0");
     assert_rests("q1", 0);
 }
@@ -304,18 +304,18 @@ static void test_frontier_passes_an_add(void **state) {
 
     (void)state;
     insert_job("q1", 0);
-    fake_fly_all();
+    fake_commit_all();
     late->key = (struct job_key){ 1, 0, job_new_id(clock_db(), 1) };
     late->task = (struct task){ .op = &op_insert, .rows = 1 };
     list_init(&late->task.node);
     queue_named("q1")->counters.len = 2;
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     assert_true(scan_position("q1").id == late->key.id);
     queue_named("q1")->counters.len = 0;
     ask_for(2, "q1", 1);
     batch_add(&late->task);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1");
 }
 
@@ -324,14 +324,14 @@ static void test_frontier_passes_an_add(void **state) {
 static void test_lease_that_ends_just_now(void **state) {
     (void)state;
     insert_jobs("q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_rests("q1", 0);
     fake_jobs[0].leased = false;
     queue_reset_scan(queue_named("q1"));
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=0");
     assert_rests("q1", 0);
     assert_int_equal(lease_count(), 1);
@@ -340,19 +340,19 @@ static void test_lease_that_ends_just_now(void **state) {
 static void test_rewound_while_a_walk_is_under_way(void **state) {
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     fake_jobs[0].leased = false;
     lease_remove(fake_jobs[0].key.id);
     ask_for(2, "q1", 2);
     batch_flush();
     queue_reset_scan(queue_named("q1"));
     queue_named("q1")->counters.len++;
-    fake_fly();
-    fake_fly_all();
+    fake_commit_round();
+    fake_commit_all();
     ask_for(3, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0,q1=1 2:q1=2 3:q1=0");
 }
 
@@ -361,18 +361,18 @@ static void test_rewound_while_a_walk_is_under_way(void **state) {
 static void test_gone_while_claiming(void **state) {
     (void)state;
     insert_jobs("q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1);
     ask_for(2, "q1", 1);
     ask_for(3, "q1", 1);
     batch_flush();
     gone(1);
     assert_int_equal(getters[1].ends, 0);
-    fake_fly();
+    fake_commit_round();
     assert_int_equal(getters[1].ends, 1);
     assert_replies("2:q1=1");
     assert_true(lease_known(fake_jobs[0].key.id));
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("3:q1=0");
     assert_rests("q1", 0);
 }
@@ -385,7 +385,7 @@ static void test_last_attempt_is_not_put_back_in_time(void **state) {
     (void)state;
     undelivered_release(key, clock_db(), true);
     assert_false(lease_take_ended(clock_db(), &end));
-    fake_fly_all();
+    fake_commit_all();
     assert_true(lease_take_ended(clock_db(), &end));
     assert_true(end.last);
 }
@@ -407,18 +407,18 @@ static void test_unsent_job_whose_lease_is_over(void **state) {
 static void test_unsent_jobs_come_back(void **state) {
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     getters[1].client.unsent[0].holder = getters[1].client.unsent[1].holder = NULL;
     getters[1].client.unsent[0].offset = 0;
     getters[1].client.bytes_out = getters[1].client.unsent[1].offset = 1;
     gone(1);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(3, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0,q1=1 2:q1=1 3:q1=2");
     assert_waiting("q1", "");
     assert_true(fake_jobs[0].leased);
@@ -429,7 +429,7 @@ static void test_unsent_jobs_come_back(void **state) {
 static void test_refused(void **state) {
     (void)state;
     insert_jobs("q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1);
     ask_for(2, "q1", 1);
     batch_flush();
@@ -437,16 +437,16 @@ static void test_refused(void **state) {
     assert_replies("1:-DBERR 2:-DBERR");
     assert_rests("q1", 2);
     ask_for(3, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("3:q1=0,q1=1");
 }
 
 static void test_refused_keys(void **state) {
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     fake_end_lease(&fake_jobs[0]);
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 3);
@@ -455,7 +455,7 @@ static void test_refused_keys(void **state) {
     assert_replies("1:q1=0,q1=1 2:-DBERR");
     assert_rests("q1", 3);
     ask_for(3, "q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("3:q1=0,q1=1,q1=2");
 }
 
@@ -463,14 +463,14 @@ static void test_refused_keys(void **state) {
 static void test_claims_are_repeated(void **state) {
     (void)state;
     insert_jobs("q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 2);
     batch_flush();
     fake_fail(fake_write_conn(), 1, "40001");
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=0,q1=1");
     assert_rests("q1", 0);
 }
@@ -481,12 +481,12 @@ static void test_waiting_get_keeps_its_place(void **state) {
         ask_for(i, "q1", 1);
     insert_jobs("q1", 1);
     batch_flush();
-    fake_fly();
+    fake_commit_round();
     batch_flush();
     assert_waiting("q1", "2 3");
     fake_fail(fake_write_conn(), 0, "57014");
     assert_waiting("q1", "1 2 3");
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0");
 }
 
@@ -496,7 +496,7 @@ static void test_lost(void **state) {
 
     (void)state;
     insert_jobs("q1", 3);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 2);
     batch_flush();
     fake_run(fake_write_conn(), 0, rows);
@@ -505,13 +505,13 @@ static void test_lost(void **state) {
     assert_replies("");
     assert_int_equal(queue_named("q1")->claims.rows, 0);
     fake_write_conn()->state = DB_READY;
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=2");
     queue_named("q1")->counters.len = 0;
     fake_end_lease(&fake_jobs[0]);
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 2);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("2:q1=0,q1=1");
 }
 

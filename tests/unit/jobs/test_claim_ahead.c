@@ -19,7 +19,7 @@
 static void insert_jobs(int count) {
     for (int i = 0; i < count; i++)
         insert_job("q1", 0);
-    fake_fly_all();
+    fake_commit_all();
     queue_note_body(queue_named("q1"), 100);
 }
 
@@ -55,7 +55,7 @@ static void claim_jobs_ahead(void) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS + AHEAD);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=0 2:q1=1 3:q1=2 4:q1=3 5:q1=4 6:q1=5 7:q1=6 8:q1=7 9:q1=8 10:q1=9");
     assert_int_equal(leased_rows(), REQUESTS + AHEAD);
 }
@@ -70,7 +70,7 @@ static void turn(void) {
 static void forget(void) {
     while (queue_named("q1")->ahead != NULL) {
         turn();
-        fake_fly_all();
+        fake_commit_all();
     }
 }
 
@@ -114,7 +114,7 @@ static void test_the_length(void **state) {
     while (leased_rows() > REQUESTS + 2) {
         turn();
         assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
-        fake_fly_all();
+        fake_commit_all();
     }
     assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
 }
@@ -127,7 +127,7 @@ static void test_jobs_ahead_are_replaced(void **state) {
         ask(i, "q1");
     assert_int_equal(flush_claims(), 3 * AHEAD - (AHEAD - 3 * REQUESTS));
     getter_replies();
-    fake_fly();
+    fake_commit_round();
     ask(1, "q1");
     assert_replies("1:q1=40");
 }
@@ -139,7 +139,7 @@ static void test_a_waiting_request_gets_a_job_ahead_first(void **state) {
         ask(i, "q1");
     batch_flush();
     get_wait(new_get(11, "q1"));
-    fake_fly();
+    fake_commit_round();
     getter_replies();
     ask(12, "q1");
     assert_replies("");
@@ -155,7 +155,7 @@ static void test_only_single_requests_of_one_queue(void **state) {
     ask_for(2, "q1", 2);
     assert_int_equal(flush_claims(), 3);
     assert_replies("");
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=50 2:q1=51,q1=52");
 }
 
@@ -165,10 +165,10 @@ static void test_the_last_jobs(void **state) {
     insert_jobs(REQUESTS + 2 * AHEAD);
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
-    fake_fly_all();
+    fake_commit_all();
     getter_replies();
     ask_for(11, "q1", AHEAD);
-    fake_fly_all();
+    fake_commit_all();
     getter_replies();
     assert_int_equal(queue_named("q1")->counters.len, 0);
     for (int i = 0; i < AHEAD; i++) {
@@ -178,7 +178,7 @@ static void test_the_last_jobs(void **state) {
         g->count = 3;
         if (!claim_ahead_give_new(g))
             get_begin(g);
-        fake_fly_all();
+        fake_commit_all();
         assert_non_null(strstr(getter_replies(), "12:q1="));
     }
     assert_int_equal(queue_len(queue_named("q1")), 0);
@@ -192,7 +192,7 @@ static void test_few_requests_claim_nothing(void **state) {
     for (int i = 1; i < 8; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), 7);
-    fake_fly();
+    fake_commit_round();
     getter_replies();
     assert_null(queue_named("q1")->ahead);
 }
@@ -204,7 +204,7 @@ static void test_a_small_backlog_claims_nothing(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS);
-    fake_fly();
+    fake_commit_round();
     getter_replies();
 }
 
@@ -215,7 +215,7 @@ static void test_large_jobs(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS + 10);
-    fake_fly();
+    fake_commit_round();
     getter_replies();
 }
 
@@ -226,7 +226,7 @@ static void test_switched_off(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS);
-    fake_fly();
+    fake_commit_round();
     getter_replies();
 }
 
@@ -237,7 +237,7 @@ static void test_a_queue_with_limits_claims_nothing(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS);
-    fake_fly();
+    fake_commit_round();
     getter_replies();
     queue_named("q1")->limits.is_held_back = false;
 }
@@ -252,7 +252,7 @@ static void test_jobs_are_put_back(void **state) {
     claim_jobs_ahead();
     while (q->counters.len < JOBS - REQUESTS) {
         turn();
-        fake_fly_all();
+        fake_commit_all();
     }
     assert_int_equal(leased_rows(), REQUESTS);
     assert_int_equal(stats.jobs_released, released + AHEAD);
@@ -262,7 +262,7 @@ static void test_jobs_are_put_back(void **state) {
     batch_flush();
     assert_int_equal(fake_sent(fake_write_conn(), 0)->rows, REQUESTS);
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    fake_fly();
+    fake_commit_round();
     assert_replies("1:q1=10 2:q1=11 3:q1=12 4:q1=13 5:q1=14 6:q1=15 7:q1=16 8:q1=17 9:q1=18 10:q1=19");
 }
 
@@ -288,7 +288,7 @@ static void test_a_job_that_is_changing(void **state) {
     ask(1, "q1");
     assert_replies("1:q1=11");
     claim_ahead_return(queue_named("q1"));
-    fake_fly_all();
+    fake_commit_all();
     assert_true(fake_jobs[10].leased);
     assert_false(fake_jobs[12].leased);
     lease_unhold(fake_jobs[10].key.id);
@@ -304,7 +304,7 @@ static void test_a_job_that_is_too_old(void **state) {
     clock_turn();
     ask(1, "q1");
     assert_replies("");
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=50");
     assert_false(fake_jobs[10].leased);
 }
@@ -322,7 +322,7 @@ static void test_a_cancelled_job(void **state) {
     undelivered_release(fake_jobs[10].key, fake_lease_end, true);
     ask(1, "q1");
     assert_replies("1:q1=11");
-    fake_fly_all();
+    fake_commit_all();
     assert_true(fake_jobs[10].gone);
     assert_int_equal(queue_len(q), JOBS - REQUESTS - 2);
     assert_int_equal(q->counters.total, total - 1);
@@ -339,7 +339,7 @@ static void test_a_job_whose_lease_is_over(void **state) {
     assert_replies("");
     for (int i = 0; i < fake_job_count; i++)
         fake_jobs[i].leased = false;
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=50");
     lease_clear();
 }
@@ -349,7 +349,7 @@ static void test_returned(void **state) {
     (void)state;
     claim_jobs_ahead();
     claim_ahead_return(queue_named("q1"));
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(leased_rows(), REQUESTS);
     assert_int_equal(queue_named("q1")->counters.len, JOBS - REQUESTS);
 }
@@ -362,7 +362,7 @@ static void test_returned_when_they_arrive(void **state) {
         ask(i, "q1");
     batch_flush();
     claim_ahead_return(queue_named("q1"));
-    fake_fly_all();
+    fake_commit_all();
     getter_replies();
     assert_int_equal(leased_rows(), REQUESTS);
 }
@@ -372,14 +372,14 @@ static void test_a_job_that_comes_first(void **state) {
     (void)state;
     claim_jobs_ahead();
     insert_job("q1", 0);
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(leased_rows(), REQUESTS + AHEAD);
     insert_job("q1", -1);
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(leased_rows(), REQUESTS);
     ask(1, "q1");
     ask(2, "q1");
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=401 2:q1=10");
 }
 
@@ -388,7 +388,7 @@ static void claim_and_keep_nothing(void) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS + AHEAD);
-    fake_fly_all();
+    fake_commit_all();
     getter_replies();
     assert_int_equal(leased_rows(), REQUESTS);
 }
@@ -417,7 +417,7 @@ static void test_peers(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS);
-    fake_fly();
+    fake_commit_round();
     getter_replies();
     peer->live = false;
 }
@@ -444,7 +444,7 @@ static void test_a_lost_claim(void **state) {
     batch_flush();
     fake_lose(fake_write_conn());
     fake_write_conn()->state = DB_READY;
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=2 4:q1=3 5:q1=4 6:q1=5 7:q1=6 8:q1=7 9:q1=8 10:q1=9");
     forget();
     assert_int_equal(leased_rows(), REQUESTS);
@@ -468,11 +468,11 @@ static void test_the_server_stops(void **state) {
     (void)state;
     claim_jobs_ahead();
     claim_ahead_stop();
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(leased_rows(), REQUESTS);
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(leased_rows(), 2 * REQUESTS);
     getter_replies();
 }

@@ -20,14 +20,14 @@ static void ask_for_200_queues(int number) {
         snprintf(queue, sizeof queue, "q%d", i);
         insert_job(queue, 0);
     }
-    fake_fly_all();
+    fake_commit_all();
     ask_for(number, names, 200);
 }
 
 static void test_claims_of_one_get_in_one_txn(void **state) {
     (void)state;
     ask_for_200_queues(1);
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(getters[1].ends, 1);
     assert_memory_equal(getter_replies(), "1:q1=0,q2=1,q3=2,", 17);
 }
@@ -39,7 +39,7 @@ static void test_gone_while_claims_fly(void **state) {
     batch_flush();
     getters[1].killed = true;
     waiters_client_gone(&getters[1].client);
-    fake_fly_all();
+    fake_commit_all();
     assert_int_equal(getters[1].ends, 1);
     for (int i = 0; i < fake_job_count; i++)
         assert_false(fake_jobs[i].leased);
@@ -50,9 +50,9 @@ static void test_walk_is_refused_for_ever(void **state) {
     (void)state;
     insert_job("q1", 0);
     insert_job("q1", 0);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 2);
     for (int txns = 0; getters[2].ends == 0; txns++) {
@@ -62,7 +62,7 @@ static void test_walk_is_refused_for_ever(void **state) {
         if (fake_count(fake_write_conn()) == 2)
             fake_fail(fake_write_conn(), 1, "XX001");
         else
-            fake_fly();
+            fake_commit_round();
     }
 }
 
@@ -74,7 +74,7 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
 
     (void)state;
     insert_job("q1", 0);
-    fake_fly_all();
+    fake_commit_all();
     queue_reset_scan(q);
     q->counters.len = 2;
     ask_for(1, "q1", 2);
@@ -82,7 +82,7 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
     for (int64_t i = 0; i < 65536; i++)
         queue_job_returned(q, (struct job_key){ 1, 0, first - i });
     assert_int_equal(q->scan.key_count, 0);
-    fake_fly();
+    fake_commit_round();
     assert_true(queue_budget(q) > 0);
 }
 
@@ -91,9 +91,9 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
 static void test_keys_come_back_without_their_client(void **state) {
     (void)state;
     insert_job("q1", 0);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(3, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(1, "q1", 1);
     ask_for(2, "q1", 1);
     fake_end_lease(&fake_jobs[0]);
@@ -101,7 +101,7 @@ static void test_keys_come_back_without_their_client(void **state) {
     getters[1].killed = true;
     waiters_client_gone(&getters[1].client);
     fake_fail(fake_write_conn(), 0, "40001");
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("3:q1=0 2:q1=0");
 }
 

@@ -9,9 +9,9 @@
 #include "fake_jobs.h"
 #include "queue/queue_ready.h"
 
-static void insert_landed(const char *queue, int16_t rank) {
+static void insert_ended(const char *queue, int16_t rank) {
     insert_job(queue, rank);
-    fake_fly_all();
+    fake_commit_all();
 }
 
 /* Another server has committed the job, and has not yet told the others. */
@@ -25,16 +25,16 @@ static struct fake_job *insert_elsewhere(const char *queue, int16_t rank) {
 /* The returned job is behind the urgent job, although the server knows its key. */
 static void test_returned_behind_an_urgent_job(void **state) {
     (void)state;
-    insert_landed("q1", 0);
+    insert_ended("q1", 0);
     ask_for(1, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     queue_reset_scan(queue_named("q1"));
-    insert_landed("q1", -9);
+    insert_ended("q1", -9);
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     ask_for(3, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=0");
     assert_int_equal(queue_named("q1")->scan.key_count, 0);
     assert_int_equal(queue_named("q1")->counters.len, 0);
@@ -45,14 +45,14 @@ static void test_returned_behind_the_frontier_and_alone(void **state) {
     struct queue *q = queue_named("q1");
 
     (void)state;
-    insert_landed("q1", 0);
+    insert_ended("q1", 0);
     ask_for(1, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     q->scan.position = (struct job_key){ .rank = -9 };
     q->scan.may_have_more = false;
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=0");
 }
 
@@ -63,7 +63,7 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     struct fake_job *other;
 
     queue_reset_scan(q);
-    insert_landed("q1", 0);
+    insert_ended("q1", 0);
     ask_for(1, "q1", count);
     q->counters.len = count;
     batch_flush();
@@ -76,7 +76,7 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     assert_true(job_key_before(q->scan.position, other->key) && q->scan.may_have_more);
     q->counters.len = 1;
     ask_for(2, "q1", 1);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q1=0 2:q1=1");
     /* No later claim begins there again. */
     assert_false(job_key_before(q->scan.position, other->key));
@@ -104,7 +104,7 @@ static void test_returned_and_heard_during_a_short_walk(void **state) {
 }
 
 /* The walk goes over the write connection, and the job comes over the other. */
-static void land_apart(struct queue *q, struct job_key key) {
+static void commit_elsewhere(struct queue *q, struct job_key key) {
     q->counters.len--;
     position_heard(&q->scan, key);
     queue_note_apart(q, clock_mono());
@@ -113,12 +113,12 @@ static void land_apart(struct queue *q, struct job_key key) {
 
 static void test_added_over_another_conn_during_a_walk(void **state) {
     (void)state;
-    hear_during_a_walk(1, -9, land_apart);
+    hear_during_a_walk(1, -9, commit_elsewhere);
 }
 
 static void test_added_over_another_conn_during_a_short_walk(void **state) {
     (void)state;
-    hear_during_a_walk(2, -9, land_apart);
+    hear_during_a_walk(2, -9, commit_elsewhere);
 }
 
 /* Getter 1 claims from q1 in vain while a job comes into q2. Getter 2 is chosen for that job then, and gives way. */
@@ -138,7 +138,7 @@ static void test_a_claim_in_vain_keeps_the_order(void **state) {
     insert_job("q3", 0);
     batch_flush();
     fake_commit(fake_write_conn(), rows);
-    fake_fly_all();
+    fake_commit_all();
     assert_replies("1:q2=0");
 }
 

@@ -168,7 +168,7 @@ static void finish_txns(void) {
             run_next();
         fake_commit(fake_write_conn(), answers[fake_write_conn()->oldest]);
     }
-    fake_fly_all();
+    fake_commit_all();
 }
 
 static int64_t count_ready(const struct queue *q) {
@@ -206,7 +206,7 @@ static void drain(void) {
         getter_returns(number);
         get_start(new_get(number, "q1 q2 q3"));
         getters[number].get->count = FAKE_JOBS;
-        fake_fly_all();
+        fake_commit_all();
     }
 }
 

@@ -66,7 +66,7 @@ static int stop(void **state) {
     return 0;
 }
 
-static void connect_crowd(void) {
+static void connect_many_sockets(void) {
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
 
     snprintf(sa.sun_path, sizeof sa.sun_path, "%s", world.path);
@@ -76,7 +76,7 @@ static void connect_crowd(void) {
     }
 }
 
-static void disconnect_crowd(void) {
+static void disconnect_many_sockets(void) {
     for (int i = 0; i < CROWD; i++)
         close(world.crowd[i]);
 }
@@ -92,7 +92,7 @@ static void test_so_many_in_a_turn(void **state) {
 
     (void)state;
     world.accept_us = 100;
-    connect_crowd();
+    connect_many_sockets();
     while (world.accepted < CROWD) {
         int before = world.accepted;
 
@@ -100,7 +100,7 @@ static void test_so_many_in_a_turn(void **state) {
         assert_in_range(world.accepted - before, 0, 2);
         assert_true(++turns < 3 * CROWD);
     }
-    disconnect_crowd();
+    disconnect_many_sockets();
     world.accept_us = 0;
 }
 
@@ -124,7 +124,7 @@ static void test_no_files(void **state) {
     int turns = 0;
 
     (void)state;
-    connect_crowd();
+    connect_many_sockets();
     before = leave_files(5);
     while (clock_mono_now() - begin < 300 * US_PER_MS) {
         turn();
@@ -137,7 +137,7 @@ static void test_no_files(void **state) {
         assert_true(turns < 20);
         turn();
     }
-    disconnect_crowd();
+    disconnect_many_sockets();
 }
 
 static void test_the_last_files_are_not_for_clients(void **state) {

@@ -193,7 +193,7 @@ static void fly(void) {
     add_many(c, 0, 20);
     batch_flush();
     lose(WRITE);
-    fly_all();
+    end_all_txns();
     assert_all_ended();
     assert_string_equal(b[7].failed, BAD_DATA);
 }
