@@ -1,5 +1,6 @@
 -- Counts the ends of jobs: for their batches, and for the jobs that wait for them. Releases the jobs that wait for
--- nothing else, and cancels jobs whose predecessor has failed. Completes batches.
+-- nothing else, and cancels jobs whose predecessor has failed. Completes batches. A waiting job that has expired
+-- becomes a dead letter if its queue keeps these.
 --
 -- A job that is not in the result has not ended, or another session has locked its rows. The request must be sent
 -- again then.
@@ -11,7 +12,9 @@
 -- locks: the jobs' rows in flow_job, their batches, the waiting jobs; skips locked rows
 -- index: flow_job_pkey, job_pkey, waiting_job_id, batch_pkey, dependency_of_predecessor
 with seen as materialized (
-    select f.id, f.turn, a.ordinal, w.id is not null as was_waiting, coalesce(w.outcome, 4) as exit
+    select
+        f.id, f.turn, a.ordinal, w.id is not null as was_waiting,
+        coalesce(w.outcome, case when not w.is_batch and {{keeps_expired(w.queue_id)}} then 2 else 4 end) as exit
     from (
         select distinct on (u.id) u.id, u.ordinal
         from unnest($1::bigint[]) with ordinality as u (id, ordinal)
@@ -171,6 +174,18 @@ gone as (
     using ended as e
     where w.id = any (array[e.id])
       and e.was_waiting
+    returning w.*, e.outcome = 2 and w.outcome is null as is_dead
+),
+kept as (
+    insert into pgdisque.dead_job
+        (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries, attempts,
+         backoff, rank, replicate, body, headers)
+    select
+        g.id, g.expires_at, g.expires_at, g.queue_id, g.retry, g.delay, 0, 0, 0, g.attempts, g.backoff, g.rank,
+        g.replicate, g.body, g.headers
+    from gone as g
+    where g.is_dead
+    on conflict (queue_id, rank, id) do nothing
 ),
 woken as materialized (
     select r.*

@@ -90,11 +90,15 @@ static enum job_exit flow_exit(int32_t outcome) {
 static void flow_job_counted(struct flow_end *e, const PGresult *rows, int row, bool has_more) {
     e->is_counted = true;
     e->has_more = has_more;
-    if (!row_null(rows, row, COL_END_IN_FLOWS_EXIT))
+    if (!row_null(rows, row, COL_END_IN_FLOWS_EXIT)) {
+        enum job_exit why = flow_exit(row_int4(rows, row, COL_END_IN_FLOWS_EXIT));
+
         job_never_ran(&(struct job_row){ .key = row_full_key(rows, row, COL_END_IN_FLOWS_QUEUE_ID),
                                          .expires_at = row_time(rows, row, COL_END_IN_FLOWS_EXPIRES_AT),
-                                         .retry = row_int4(rows, row, COL_END_IN_FLOWS_RETRY) },
-                      flow_exit(row_int4(rows, row, COL_END_IN_FLOWS_EXIT)));
+                                         .retry = row_int4(rows, row, COL_END_IN_FLOWS_RETRY),
+                                         .is_dead_job = why == JOB_DEAD },
+                      why);
+    }
 }
 
 static void flow_end_row(struct task **tasks, const PGresult *rows, int row) {

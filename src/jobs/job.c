@@ -172,7 +172,11 @@ void jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
 }
 
 void job_never_ran(const struct job_row *job, enum job_exit why) {
-    job_tell_ended(queue_find_id(job->key.queue_id), job, why);
+    struct queue *q = queue_find_id(job->key.queue_id);
+
+    if (q != NULL && job->is_dead_job)
+        queue_count_dead(q, 1);
+    job_tell_ended(q, job, why);
 }
 
 void jobs_count_dead(int32_t queue_id, int64_t change) {

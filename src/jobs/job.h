@@ -76,7 +76,7 @@ void job_left(const struct job_row *job, enum job_exit why);
 void jobs_left(struct queue *q, int64_t count);
 /* The same for JOB_ARRIVED. first: no job among them has a lower rank, or a lower ID. */
 void jobs_arrived(struct queue *q, struct job_key first, int64_t count);
-/* A job that waited for other jobs has ended. It was never in its queue. */
+/* A job that waited for other jobs has ended. It was never in its queue. is_dead_job: it is a dead letter. */
 void job_never_ran(const struct job_row *job, enum job_exit why);
 /* The dead letters of a queue became more or fewer, apart from jobs that died: job_left() counts those. */
 void jobs_count_dead(int32_t queue_id, int64_t change);

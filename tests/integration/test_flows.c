@@ -212,6 +212,20 @@ static void test_the_leader_finds_ends(void **state) {
     expect_job_at(2, "found", second);
 }
 
+/* The job dies before its predecessor has ended. All servers count the dead letter. */
+static void test_expired_successors_are_kept(void **state) {
+    const char *first = add_job(at[0], "earlier", "1", ""), *second;
+
+    (void)state;
+    expect(at[0], "+OK", "QCONFIG kept SET expired dead");
+    second = add_job(at[1], "kept", "2", text_of("TTL 1 AFTER %s", first));
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(strcmp(queue_field(at[i], "kept", "dead"), "1") == 0);
+    expect(at[2], ":1", "REVIVE kept");
+    expect_job_at(2, "kept", second);
+    expect(at[0], ":1", "ACKJOB %s", first);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_workflow_survives_kills, servers_setup, servers_teardown),
@@ -219,6 +233,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_cancelled_jobs_never_count_as_done, servers_setup,
                                         servers_teardown),
         cmocka_unit_test_setup_teardown(test_the_leader_finds_ends, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_expired_successors_are_kept, servers_setup, servers_teardown),
     };
 
     return RUN_SUITE("flows", tests);
