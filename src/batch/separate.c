@@ -76,7 +76,7 @@ static void note_part(const struct txn *f, struct op *op, const int64_t *took_us
     if (took_us == NULL) {
         watched_until_us[f->db->kind] = clock_mono() + SEPARATE_US;
     } else if (*took_us >= SLOW_US) {
-        op->slow_until_us = clock_mono() + SEPARATE_US;
+        op->slow_until_us = clock_mono() + 2 * *took_us + SEPARATE_US;
         begin_rest(f, *took_us);
     }
 }

@@ -14,7 +14,8 @@
  * - Slow: a statement that a client asked for takes SLOW_US or more. LREM in a long list is an example. While other tasks
  *   wait, slow operations then rest for as long as the statement took. So they get at most half of the time.
  *
- * An operation is separated until SEPARATE_US after its last failed or slow statement.
+ * An operation is separated until SEPARATE_US after its last failed or slow statement. A slow operation is separated for
+ * twice the time of the statement in addition: the rest, and the next statement.
  */
 #define SEPARATE_US US_PER_S
 #define SLOW_US (3 * US_PER_MS)

@@ -133,6 +133,7 @@ static void test_slow_ones_rest_while_others_wait(void **state) {
     batch_flush();
     assert_txn(WRITE, "");
     assert_in_range(timers_next(), clock_mono() + 1, clock_mono() + 2 * SLOW_US);
+    assert_in_range(op_c.slow_until_us, timers_next() + 2 * SLOW_US + SEPARATE_US, INT64_MAX);
     pass_time(2 * SLOW_US);
     assert_commits("c4");
     assert_all_ended();
