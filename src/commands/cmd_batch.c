@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "commands/subcommand.h"
@@ -165,6 +166,11 @@ static void batch_reply_zero(struct req *r) {
     reply_int(r, 0);
 }
 
+static void batch_close_encode(struct params *p, struct task *t) {
+    batch_id_encode(p, t);
+    commit_marker_always(t);
+}
+
 static void batch_close(struct req *r) {
     batch_send_id(r, 2, &op_close_batch, batch_reply_zero);
 }
@@ -177,8 +183,9 @@ static void batch_close_end(struct task *t, const PGresult *rows) {
     req_int(REQ_OF_TASK(t), was_open);
 }
 
-OPERATION(close_batch, .alone = true, .encode = batch_id_encode, .on_end = batch_close_end,
-          .fail = req_fail_task);
+/* After a lost result, the search for completed batches (stuck_batches) completes the batch. */
+OPERATION(close_batch, .alone = true, .encode = batch_close_encode, .on_end = batch_close_end,
+          .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 static void batch_show(struct req *r) {
     batch_send_id(r, 2, &op_show_batch, reply_null_bulk);

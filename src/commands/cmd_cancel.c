@@ -61,9 +61,9 @@ static void cancel_row(struct task *t, const PGresult *rows, int row) {
         cancel_found(key, rows, row);
 }
 
-OPERATION(cancel_jobs, .names_jobs = true, .begin = cancel_begin, .encode = job_ids_encode,
-          .on_row = cancel_row, .on_end = job_ids_reply_hits, .fail = job_ids_fail, .shares = true,
-          .answer_lost = job_ids_unknown);
+OPERATION(cancel_jobs, .names_jobs = true, .begin = cancel_begin, .encode = job_ids_encode_marked,
+          .on_row = cancel_row, .on_end = job_ids_reply_hits, .fail = job_ids_fail,
+          .again = job_ids_again_unsure, .shares = true, .answer_lost = job_ids_unknown);
 
 void cmd_cancel(struct req *r) {
     if (!job_ids_or_reply(r, 1, r->argc))

@@ -134,11 +134,7 @@ static void rerank_end(struct task *t, const PGresult *rows) {
     reply_ids(REQ_OF_TASK(t));
 }
 
-/* The client gets the new IDs if it repeats the command. */
-static void rerank_answer_lost(struct task *t) {
-    req_answer_lost(REQ_OF_TASK(t));
-}
-
+/* After a lost result, the client gets the new IDs if it repeats the command. */
 OPERATION(rerank_jobs, .names_jobs = true, .begin = rerank_begin, .encode = rerank_encode,
           .on_row = rerank_row, .on_end = rerank_end, .fail = req_fail_task, .again = job_ids_again,
-          .answer_lost = rerank_answer_lost);
+          .answer_lost = req_answer_lost_task);

@@ -55,14 +55,9 @@ static void revive_row(struct task *t, const PGresult *rows, int row) {
                 JOB_REVIVED);
 }
 
-/* The first try may have revived jobs that the second try does not find. */
-static bool revive_again(struct task *t, bool unknown) {
-    job_ids(REQ_OF_TASK(t))->unsure |= unknown;
-    return true;
-}
-
-OPERATION(revive_jobs, .begin = dead_jobs_set_now, .encode = job_ids_encode, .on_row = revive_row,
-          .on_end = dead_jobs_end, .fail = req_fail_task, .again = revive_again);
+OPERATION(revive_jobs, .begin = dead_jobs_set_now, .encode = job_ids_encode_marked, .on_row = revive_row,
+          .on_end = dead_jobs_end, .fail = req_fail_task, .again = job_ids_again_unsure,
+          .answer_lost = req_answer_lost_task);
 
 void dead_revive_or_reply(struct req *r) {
     look_among_dead(r, &op_revive_jobs);
@@ -71,7 +66,7 @@ void dead_revive_or_reply(struct req *r) {
 /* ---- DELJOB, ACKJOB ---- */
 
 static void delete_encode(struct params *p, struct task *t) {
-    job_ids_encode(p, t);
+    job_ids_encode_marked(p, t);
     job_ids_encode_tokens(p, 3, t);
 }
 
@@ -81,7 +76,7 @@ static void delete_row(struct task *t, const PGresult *rows, int row) {
 }
 
 OPERATION(delete_dead, .encode = delete_encode, .on_row = delete_row, .on_end = dead_jobs_end,
-          .fail = req_fail_task);
+          .fail = req_fail_task, .again = job_ids_again_unsure, .answer_lost = req_answer_lost_task);
 
 void dead_delete_or_reply(struct req *r) {
     look_among_dead(r, &op_delete_dead);

@@ -2,6 +2,7 @@
 #include "jobs/id_list.h"
 
 #include "base/clock.h"
+#include "batch/commit_marker.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/queue_rights.h"
@@ -86,6 +87,11 @@ void job_ids_encode(struct params *p, struct task *t) {
     }
 }
 
+void job_ids_encode_marked(struct params *p, struct task *t) {
+    job_ids_encode(p, t);
+    commit_marker_always(t);
+}
+
 void job_ids_encode_tokens(struct params *p, int col, struct task *t) {
     const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
 
@@ -105,6 +111,11 @@ bool job_ids_note_stale(struct task *t, const PGresult *rows, int row, int col) 
 
 bool job_ids_again(struct task *t, bool unknown) {
     job_ids(REQ_OF_TASK(t))->unknown |= unknown;
+    return true;
+}
+
+bool job_ids_again_unsure(struct task *t, bool unknown) {
+    job_ids(REQ_OF_TASK(t))->unsure |= unknown;
     return true;
 }
 

@@ -59,6 +59,8 @@ void job_ids_unhold(const struct req *r);
 
 /* Appends queue_id, rank, id to columns 0, 1, 2. */
 void job_ids_encode(struct params *p, struct task *t);
+/* The same, and asks for a commit marker: for changes whose second try cannot tell what the first one did. */
+void job_ids_encode_marked(struct params *p, struct task *t);
 /* Appends the tokens to column col: 0 for an ID without a token. */
 void job_ids_encode_tokens(struct params *p, int col, struct task *t);
 /* The key that a row of the result belongs to, see task_row(). */
@@ -67,6 +69,8 @@ static inline struct job_key job_ids_key(const struct task *t, const PGresult *r
 }
 /* op.again of statements that remove jobs: notes that the first try may have been committed. */
 bool job_ids_again(struct task *t, bool unknown);
+/* op.again of statements with a commit marker: notes that the marker could not be read. */
+bool job_ids_again_unsure(struct task *t, bool unknown);
 /* op.answer_lost of statements that remove jobs: counts the jobs that had a lease here. */
 void job_ids_removed(struct task *t);
 /* op.answer_lost of statements that lease jobs: bootstrap.c reads the ends of their leases. */

@@ -71,10 +71,6 @@ static void library_values_done(struct task *t, const PGresult *rows) {
     req_end(v->req);
 }
 
-static void library_values_lost(struct task *t) {
-    req_answer_lost(REQ_OF_TASK(t));
-}
-
 /* An increment must not run twice. */
 static void values_put_encode(struct params *p, struct task *t) {
     const struct library_values *v = library_values_of(t);
@@ -115,14 +111,11 @@ static void put_fail(struct task *t, const struct op_error *err) {
 }
 
 static bool put_again(struct task *t, bool unknown) {
-    if (!unknown || library_values_of(t)->mode == PUT_REPLACE)
-        return true;
-    req_answer_lost(REQ_OF_TASK(t));
-    return false;
+    return library_values_of(t)->mode == PUT_REPLACE || req_again_if_undone(t, unknown);
 }
 
 OPERATION(put_values, .alone = true, .encode = values_put_encode, .on_end = values_put_done, .fail = put_fail,
-          .again = put_again, .answer_lost = library_values_lost);
+          .again = put_again, .answer_lost = req_answer_lost_task);
 
 void library_values_put(struct library_values *v) {
     if (!library_values_fit_or_reply(v))
@@ -140,9 +133,9 @@ static void fields_encode(struct params *p, struct task *t) {
 }
 
 OPERATION(drop_values, .alone = true, .encode = fields_encode, .on_end = library_values_done,
-          .fail = req_fail_task, .answer_lost = library_values_lost);
+          .fail = req_fail_task, .answer_lost = req_answer_lost_task);
 OPERATION(read_values, .alone = true, .encode = fields_encode, .on_end = library_values_done,
-          .fail = req_fail_task, .answer_lost = library_values_lost);
+          .fail = req_fail_task, .answer_lost = req_answer_lost_task);
 
 void library_values_drop(struct library_values *v) {
     library_values_send(v, &op_drop_values);
@@ -162,7 +155,7 @@ static void values_date_encode(struct params *p, struct task *t) {
 }
 
 OPERATION(date_values, .alone = true, .encode = values_date_encode, .on_end = library_values_done,
-          .fail = req_fail_task, .answer_lost = library_values_lost);
+          .fail = req_fail_task, .answer_lost = req_answer_lost_task);
 
 void library_values_date(struct library_values *v) {
     library_values_send(v, &op_date_values);

@@ -30,10 +30,6 @@ static void sorted_set_send(struct sorted_set *s, struct op *op) {
     batch_add(&r->task);
 }
 
-static void set_lost(struct task *t) {
-    req_answer_lost(REQ_OF_TASK(t));
-}
-
 /* The row has a column queued_since at since_col, not read for a dead job, and then in_flow. */
 static void member_left(struct job_key key, bool dead, const PGresult *rows, int row, int since_col) {
     if (dead)
@@ -173,14 +169,8 @@ static void set_remove_done(struct task *t, const PGresult *rows) {
     req_end(s->req);
 }
 
-static bool remove_again(struct task *t, bool unknown) {
-    if (unknown)
-        req_answer_lost(REQ_OF_TASK(t));
-    return !unknown;
-}
-
 OPERATION(remove_members, .alone = true, .encode = members_remove_encode, .on_end = set_remove_done,
-          .fail = req_fail_task, .again = remove_again, .answer_lost = set_lost);
+          .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 void sorted_set_remove(struct sorted_set *s) {
     sorted_set_send(s, &op_remove_members);
@@ -224,7 +214,7 @@ static void remove_range_done(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(remove_range, .alone = true, .encode = remove_range_encode, .on_end = remove_range_done,
-          .fail = req_fail_task, .again = remove_again, .answer_lost = set_lost);
+          .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 void sorted_set_remove_range(struct sorted_set *s) {
     sorted_set_send(s, &op_remove_range);
@@ -258,7 +248,7 @@ static void set_read_done(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(read_members, .alone = true, .encode = read_encode, .on_end = set_read_done, .fail = req_fail_task,
-          .answer_lost = set_lost);
+          .answer_lost = req_answer_lost_task);
 
 void sorted_set_read(struct sorted_set *s) {
     sorted_set_send(s, &op_read_members);
@@ -277,7 +267,7 @@ static void set_count_done(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(count_members, .alone = true, .encode = set_count_encode, .on_end = set_count_done,
-          .fail = req_fail_task, .answer_lost = set_lost);
+          .fail = req_fail_task, .answer_lost = req_answer_lost_task);
 
 void sorted_set_count(struct sorted_set *s) {
     sorted_set_send(s, &op_count_members);

@@ -229,6 +229,16 @@ void req_answer_lost(struct req *r) {
                  "lost with its result");
 }
 
+void req_answer_lost_task(struct task *t) {
+    req_answer_lost(REQ_OF_TASK(t));
+}
+
+bool req_again_if_undone(struct task *t, bool unknown) {
+    if (unknown)
+        req_answer_lost(REQ_OF_TASK(t));
+    return !unknown;
+}
+
 void req_text(struct req *r, struct buf *text) {
     buf_reserve(text, 1); /* An empty buffer has no address to point at. */
     reply_bulk(r, (struct slice){ buf_ptr(text), buf_len(text) });

@@ -1,4 +1,4 @@
-/* EXEC whose transaction was committed, and whose answer was lost: the reply is true. */
+/* Commands whose transaction was committed, and whose answer was lost: the reply is true. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -244,12 +244,74 @@ static void test_keys(void **state) {
     expect(c, "[\"a\" \"b\" \"c\"]", "LPOP to 9");
 }
 
+/* Sends a command by itself, and loses its answer. */
+static const char *lost_command(const char *command, const char *argument) {
+    struct wire w;
+
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, command, argument, NULL);
+    return lose_answer(&w);
+}
+
+#define assert_unknown(reply) assert_string_equal(text_of("%.30s", reply), "-UNKNOWN the command was done ")
+
+/* A repeated CANCEL would find no job, and reply 0. */
+static void test_cancel(void **state) {
+    const char *id = add_job(c, "cancelled", "x", "");
+
+    (void)state;
+    assert_unknown(lost_command("CANCEL", id));
+    expect(c, "nil", "SHOW %s", id);
+    EVENTUALLY(number(c, "QLEN cancelled") == 0);
+}
+
+static const char *dead_job(const char *queue) {
+    const char *id = add_job(c, queue, "x", "ATTEMPTS 1");
+
+    get_job(c, queue, "x");
+    expect(c, ":1", "NACK %s", id);
+    EVENTUALLY(number(c, "QLEN %s DEAD", queue) == 1);
+    return id;
+}
+
+static void test_dead_letters(void **state) {
+    const char *deleted = dead_job("deleted"), *revived;
+
+    (void)state;
+    assert_unknown(lost_command("DELJOB", deleted));
+    expect(c, "nil", "SHOW %s", deleted);
+    EVENTUALLY(number(c, "QLEN deleted DEAD") == 0);
+    revived = dead_job("revived");
+    assert_unknown(lost_command("ENQUEUE", revived));
+    EVENTUALLY(number(c, "QLEN revived DEAD") == 0);
+    get_job(c, "revived", "x");
+}
+
+/* The completion job comes, although the server does not know that the batch was closed. */
+static void test_batch_close(void **state) {
+    char batch[41];
+    struct wire w;
+
+    (void)state;
+    assert_int_equal(sscanf(ask(c, "BATCH NEW lots COMPLETE done"), "\"%40[^\"]\"", batch), 1);
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, "BATCH", "CLOSE", batch, NULL);
+    assert_unknown(lose_answer(&w));
+    EVENTUALLY(number(c, "QLEN lots") == 1);
+    get_job(c, "lots", "done");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_server, alone, part),
         cmocka_unit_test_setup_teardown(test_reply_tells_the_known_result, alone, part),
         cmocka_unit_test_setup_teardown(test_lists, alone, part),
         cmocka_unit_test_setup_teardown(test_keys, alone, part),
+        cmocka_unit_test_setup_teardown(test_cancel, alone, part),
+        cmocka_unit_test_setup_teardown(test_dead_letters, alone, part),
+        cmocka_unit_test_setup_teardown(test_batch_close, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
     };
 
