@@ -12,7 +12,6 @@
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_ready.h"
-#include "queue/queue_rights.h"
 
 /* The result for a key. */
 struct ranked_job {
@@ -84,20 +83,20 @@ static void reply_id(struct req *r, struct job_key key, const struct ranked_job 
     reply_bulk(r, (struct slice){ id, sizeof id });
 }
 
-/* Replies an ID or null for each argument. IDs that no server of this database made have no key. */
+/* Replies an ID or null for each argument. IDs of unknown jobs have no key. */
 static void reply_ids(struct req *r) {
-    const struct ranked_job *job = own_of(r)->jobs;
-    struct job_key key;
+    const struct job_ids *ids = job_ids(r);
+    size_t at = 0;
 
     reply_array(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
-        bool known = jobid_parse(r->argv[i], &key) == JOBID_OK && queue_rights_cover_id(r, key.queue_id);
+        bool has_key = at < ids->count && ids->args[at] == i;
 
-        if (known && job->found)
-            reply_id(r, key, job);
+        if (has_key && own_of(r)->jobs[at].found)
+            reply_id(r, ids->keys[at], &own_of(r)->jobs[at]);
         else
             reply_null_bulk(r);
-        job += known;
+        at += has_key;
     }
     req_end(r);
 }

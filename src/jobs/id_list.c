@@ -26,6 +26,7 @@ static bool parse_or_reply(struct req *r, int from, int to, bool tokens) {
     int64_t token = 0;
 
     ids->seconds = NO_SECONDS;
+    ids->args = req_alloc(r, max * sizeof *ids->args);
     for (int i = from; i < to; i++) {
         switch (parse(r->argv[i], tokens, &ids->keys[ids->count], &token)) {
         case JOBID_OK:
@@ -33,7 +34,7 @@ static bool parse_or_reply(struct req *r, int from, int to, bool tokens) {
                 break; /* as an unknown job */
             if (token != 0)
                 set_token(r, ids, max, token);
-            ids->count++;
+            ids->args[ids->count++] = i;
             break;
         case JOBID_UNKNOWN:
             break;

@@ -30,6 +30,7 @@ struct job_ids {
     struct slice text;  /* of PROGRESS; ptr NULL: none */
     size_t exhausted;   /* jobs that NACK now makes dead letters */
     void *own;          /* data of the command, or NULL */
+    int *args;          /* per key: the index of its ID in argv; NULL: the request has no command */
     size_t count;
     struct job_key keys[];
 };

@@ -215,6 +215,29 @@ static void test_flows_with_jobs_of_other_queues(void **state) {
     expect(tenant, ":0", "QLEN own:f");
 }
 
+/* While the statement waits for a locked job, the user loses one queue and gets another. The reply is about the jobs
+ * that the command named with the rights of its start. */
+static void test_rights_change_during_reprioritize(void **state) {
+    const char *own = add_job(admin, "own:r", "x", ""), *other = add_job(admin, "strange:r", "x", "");
+    PGconn *holder = postgres_connect(server.database);
+    char reply[200], moved[80];
+
+    (void)state;
+    PQclear(PQexec(holder, "begin"));
+    PQclear(PQexec(holder, "select from pgdisque.job for update"));
+    later(tenant, "REPRIORITIZE 5 %s %s %s %s", other, other, other, own);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(tenant, &done), REDIS_OK);
+    EVENTUALLY(info_number(admin, "transactions_failed") > 0);
+    expect(admin, "+OK", "ACL SETUSER tenant resetkeys ~strange:*");
+    PQclear(PQexec(holder, "commit"));
+    PQfinish(holder);
+    snprintf(reply, sizeof reply, "%s", next_reply(tenant));
+    assert_int_equal(sscanf(reply, "[nil nil nil \"%79[^\"]\"]", moved), 1);
+    assert_string_equal(job_field(admin, moved, "priority"), "5");
+    assert_string_equal(job_field(admin, other, "priority"), "0");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -229,6 +252,7 @@ int main(void) {
         TEST(test_transactions),
         TEST(test_lists_of_ids),
         TEST(test_flows_with_jobs_of_other_queues),
+        TEST(test_rights_change_during_reprioritize),
     };
 
     return RUN_SUITE("queue_rights", tests);
