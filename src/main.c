@@ -146,6 +146,10 @@ static const struct db_hooks db_hooks = { on_conn_ready, embedded_trouble };
 static void main_begin_stop(void) {
     if (server.stopping)
         return;
+    if (server.check) { /* it serves no clients */
+        server.stopping = true;
+        return;
+    }
     log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(),
                waiters_blocked() + waitjob_count());
     ready_stopping();

@@ -125,6 +125,26 @@ static void test_check_beside_a_private_postgres(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
+/* The database is away. The check serves no clients that it could wait for. */
+static void test_check_is_stopped(void **state) {
+    const char *log = path_of("check");
+    const char *const argv[] = { server_program(),
+                                 "--check",
+                                 "--port",
+                                 free_port(),
+                                 "--dir",
+                                 scratch_dir(),
+                                 "--database",
+                                 "host=127.0.0.1 port=1 dbname=x",
+                                 NULL };
+    pid_t pid = spawn(&(struct spawn){ .argv = argv, .log = log });
+
+    (void)state;
+    EVENTUALLY(access(log, R_OK) == 0 && (read_output(log), strstr(output, "cannot connect") != NULL));
+    kill(pid, SIGTERM);
+    assert_int_equal(wait_exit(pid, 10000), 1);
+}
+
 /* The first lines count. */
 static void ask_for_passwords(const struct postgres *p, const char *role) {
     const char *path = text_of("%s/pg_hba.conf", p->dir);
@@ -354,6 +374,7 @@ int main(void) {
         cmocka_unit_test(test_check_refuses),
         cmocka_unit_test(test_check_beside_a_server),
         cmocka_unit_test(test_check_beside_a_private_postgres),
+        cmocka_unit_test(test_check_is_stopped),
         cmocka_unit_test(test_check_names_the_refused_role),
         cmocka_unit_test(test_unknown_word),
         cmocka_unit_test(test_actions_of_health),
