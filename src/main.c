@@ -12,7 +12,7 @@
 #include "acl/acl_file.h"
 #include "admin/cmd_server.h"
 #include "admin/doctor.h"
-#include "admin/info.h"
+#include "admin/info_process.h"
 #include "base/clock.h"
 #include "base/latency.h"
 #include "base/log.h"
@@ -30,9 +30,9 @@
 #include "cluster/node_row.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peers.h"
+#include "commands/cmd_monitor.h"
 #include "commands/cmd_multi.h"
 #include "commands/dispatch.h"
-#include "commands/monitor.h"
 #include "commands/multi.h"
 #include "config/config.h"
 #include "config/fd_limit.h"
@@ -55,6 +55,7 @@
 #include "jobs/waitjob.h"
 #include "jobs/worker_names.h"
 #include "net/client.h"
+#include "net/client_memory.h"
 #include "net/long_work.h"
 #include "net/pubsub.h"
 #include "net/sockets.h"
@@ -62,6 +63,7 @@
 #include "net/worker.h"
 #include "pg/db.h"
 #include "pg/embedded/postmaster.h"
+#include "pg/primary_select.h"
 #include "queue/list_orientation.h"
 #include "queue/queue.h"
 #include "queue/queue_history.h"
@@ -130,7 +132,7 @@ static void on_conn_ready(struct db_conn *conn) {
         load_start();
         return;
     }
-    if (db_was_promoted())
+    if (primary_was_promoted())
         queue_restore();
     load_start();
     peers_reconnected();

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "commands/client_line.h"
+#include "commands/cmd_pop.h"
 #include "commands/dispatch.h"
 #include "commands/multi.h"
 #include "commands/subcommand.h"

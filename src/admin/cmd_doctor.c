@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "admin/doctor_here.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "cluster/peers.h"
@@ -14,6 +15,7 @@
 #include "net/usage.h"
 #include "pg/db.h"
 #include "pg/notify_bus.h"
+#include "pg/primary_select.h"
 
 /* The most bytes of a user name in a finding. */
 #define USER_SHOWN 64
@@ -112,5 +114,5 @@ void cmd_doctor(struct req *r) {
     if (doctor_run.runs)
         return;
     doctor_run.runs = true;
-    doctor_start(&doctor_run.doctor, db_host_number(), on_doctor_end, NULL);
+    doctor_start(&doctor_run.doctor, primary_host_number(), on_doctor_end, NULL);
 }

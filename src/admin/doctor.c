@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "admin/doctor_here.h"
 #include "base/clock.h"
 #include "config/config.h"
 #include "pg/conninfo_hosts.h"

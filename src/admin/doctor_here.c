@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "admin/doctor_here.h"
 #include "base/clock.h"
 #include "config/config.h"
 

@@ -1,5 +1,5 @@
 /* INFO: the table of sections, and the sections about clients, jobs and commands. */
-#include "admin/info.h"
+#include "admin/info_process.h"
 
 #include <string.h>
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* INFO: the sections about this process and its database. */
+#include "admin/info_process.h"
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,6 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "admin/info.h"
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/stats.h"
@@ -20,6 +20,7 @@
 #include "net/connection.h"
 #include "pg/db.h"
 #include "pg/embedded/postmaster.h"
+#include "pg/primary_select.h"
 #include "version.h"
 
 /* The version of Disque whose commands pgdisque has. */
@@ -188,8 +189,8 @@ static void database(struct buf *out) {
         buf_printf(out, "database_process_id:%ld\r\n", (long)embedded_pid());
     buf_printf(out, "database_version:%d\r\ndatabase_connected:%d\r\n", db_server_version(),
                batch_connected(CONN_WRITE));
-    info_line(out, "database_host", embedded ? "" : db_host());
-    buf_printf(out, "database_timeline:%lld\r\n", db_timeline());
+    info_line(out, "database_host", embedded ? "" : primary_host());
+    buf_printf(out, "database_timeline:%lld\r\n", primary_timeline());
     info_line(out, "database_last_error", db_last_error());
     buf_printf(out, "database_dead_rows:%lld\r\n",
                (long long)(dead_rows_of_jobs() + dead_rows_of_counters()));

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "admin/info.h"
+#include "admin/info_process.h"
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/stats.h"
@@ -19,6 +19,7 @@
 #include "jobs/waitjob.h"
 #include "net/client.h"
 #include "pg/db.h"
+#include "pg/primary_select.h"
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
@@ -111,7 +112,7 @@ static void metrics_clients(struct buf *out) {
 static void metrics_database(struct buf *out) {
     metric_value(out, METRIC_DATABASE_CONNECTED, batch_connected(CONN_WRITE));
     metric_value(out, METRIC_LOADING, load_is_under_way());
-    metric_value(out, METRIC_DATABASE_TIMELINE, (double)db_timeline());
+    metric_value(out, METRIC_DATABASE_TIMELINE, (double)primary_timeline());
     metric_known(out, METRIC_STANDBYS_REQUIRED, standbys_required());
     metric_known(out, METRIC_STANDBYS_CONNECTED, standbys_connected());
     metric_value(out, METRIC_DATABASE_DEAD_ROWS, (double)(dead_rows_of_jobs() + dead_rows_of_counters()));

@@ -1,5 +1,5 @@
 /* MONITOR: shows each command to the monitoring clients when it starts. */
-#include "commands/monitor.h"
+#include "commands/cmd_monitor.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "commands/cmd_pop.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
 #include "config/config.h"

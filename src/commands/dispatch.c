@@ -9,7 +9,7 @@
 #include "base/spelling.h"
 #include "base/stats.h"
 #include "base/turn.h"
-#include "commands/monitor.h"
+#include "commands/cmd_monitor.h"
 #include "commands/multi.h"
 #include "commands/refused.h"
 #include "commands/rights.h"

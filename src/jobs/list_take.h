@@ -29,8 +29,4 @@ struct list_take {
     struct row_waiter row_waiter;
 };
 
-/* CLIENT UNBLOCK: ends the request of c that will wait as soon as the queue has a row and a consume end. False if
- * there is none. */
-bool list_take_unblock(struct client *c, bool error);
-
 #endif

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "net/admission.h"
 #include "net/client_iter.h"
+#include "net/client_memory.h"
 #include "net/client_tls.h"
 #include "net/output_limits.h"
 #include "net/tls_server.h"

@@ -157,8 +157,6 @@ void client_push_shared(struct client *c, struct message *m);
 static inline size_t client_unwritten(const struct client *c) {
     return c->ahead.len + buf_len(&c->out);
 }
-/* Counts the memory of its buffers again, after they have changed. */
-void client_count_buffers(struct client *c);
 /* Puts c into the list of clients to write to, or to close, at the end of the turn. */
 void client_touch(struct client *c);
 /* Replies to r now, and lets r go on without a client: its reply is complete, but its task has not ended.
@@ -184,8 +182,6 @@ bool clients_pending(void);
 /* End of turn: write replies, close clients that are marked, free dead ones. */
 void clients_flush(void);
 void clients_reap(void);
-/* Disconnects the largest clients while all clients use more memory than the budget: client_memory.c. */
-void clients_evict(void);
 /* Checks idle timeouts, and output limits by time. Called about ten times a second. */
 void clients_cron(void);
 void client_shutdown(void);

@@ -1,11 +1,12 @@
 /* Eviction: disconnects the largest clients when all clients use more memory than the budget. */
+#include "net/client_memory.h"
+
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stats.h"
 #include "base/tls.h"
-#include "net/client.h"
 
 /* The most clients that are disconnected in one turn. */
 #define EVICT_MOST 8

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "config/config.h"
+#include "net/client_memory.h"
 #include "net/connection.h"
 #include "net/unproven.h"
 

@@ -1,6 +1,6 @@
 /* Connections to Postgres: non-blocking libpq in pipeline mode, and transactions that end in order. */
-#include "pg/conn.h"
 #include "pg/db_connect.h"
+#include "pg/db_private.h"
 #include "pg/primary_select.h"
 
 #include <errno.h>
@@ -246,7 +246,7 @@ static void take_partner_down(const struct db_conn *conn, const struct db_txn *l
 
 static void end_connection(struct db_conn *conn, const char *why, bool broken) {
     bool was_up = conn->state >= DB_READY;
-    bool all_tried = was_up || place_next(conn);
+    bool all_tried = was_up || primary_next(conn);
     const struct db_txn *lost = conn->sent_txns > 0 ? oldest(conn) : NULL;
     int64_t delay = all_tried ? conn->backoff_us : BACKOFF_FIRST_US;
 
@@ -730,11 +730,11 @@ void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const 
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks) {
     db.base = base;
     db.hooks = hooks;
-    place_init(conninfo);
+    primary_init(conninfo);
 }
 
 void db_stop(void) {
-    place_stop();
+    primary_stop();
 }
 
 struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {

@@ -205,8 +205,6 @@ void db_bound(struct db_conn *conn, struct db_bounds bounds);
 /* Measures the time of each statement of the next transaction. Call it after db_begin(). The session then sends each
  * result at once. That costs some microseconds a statement. */
 void db_time(struct db_conn *conn);
-/* Looks for transactions that take too long. Called twice a second. */
-void db_check_bounds(void);
 /* The parameters of the next statement; the caller fills them. */
 struct params *db_params(struct db_conn *conn);
 /* Adds a statement with db_params() to the transaction. If the statement cannot be sent, db_send() closes the
@@ -223,14 +221,6 @@ static inline bool db_takes_part(const struct db_conn *conn) {
     return conn->open && conn->unflushed == 0;
 }
 
-/* Has a standby become the primary since the last call? It may lack commits that it had not received. */
-bool db_was_promoted(void);
-/* The host of the connections, as text for logs and INFO. */
-const char *db_host(void);
-/* The same host as an index, for session_connect(). */
-size_t db_host_number(void);
-/* The timeline of the database there, which grows with each promotion; 0: not known. */
-long long db_timeline(void);
 /* Why the last connection failed, and why the database ended before, if that is known; "" if no error is known. */
 const char *db_last_error(void);
 /* Notes why the database ended, from its log. db_last_error() shows the text until a connection is ready again. */

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "pg/conn.h"
 #include "pg/conninfo_hosts.h"
+#include "pg/db_private.h"
 #include "pg/migrate.h"
 #include "pg/primary_select.h"
 #include "pg/session.h"
@@ -44,7 +44,7 @@ static int64_t db_connect_patience(void) {
 
 void conn_connect(struct db_conn *conn) {
     conn->state = DB_CONNECTING;
-    place_choose(conn);
+    primary_choose(conn);
     conn->pg = session_connect(conn->host, conn->name);
     if (PQstatus(conn->pg) == CONNECTION_BAD) {
         conn_broken(conn);
@@ -139,7 +139,7 @@ static void identify_start(struct db_conn *conn) {
 }
 
 static void identify_done(struct db_conn *conn) {
-    if (!place_accept(conn, conn->step_result))
+    if (!primary_accept(conn, conn->step_result))
         return;
     PQclear(conn->step_result);
     conn->step_result = NULL;

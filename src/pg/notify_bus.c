@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "pg/db.h"
+#include "pg/primary_select.h"
 #include "pg/session.h"
 #include "sql_gen.h"
 
@@ -92,7 +93,7 @@ static void broken(void) {
 }
 
 static void connect_channel(void) {
-    channel.host = db_host_number();
+    channel.host = primary_host_number();
     channel.conn = session_connect(channel.host, "channel");
     channel.state = CHANNEL_CONNECTING;
     if (PQstatus(channel.conn) == CONNECTION_BAD) {
@@ -193,7 +194,7 @@ static void on_notify_bus_timer(evutil_socket_t fd, short what, void *arg) {
         down("no answer in time");
     else if (channel.asked && ++channel.deaf_ticks > DEAF_TICKS)
         down("notifications do not arrive");
-    else if (channel.host != db_host_number())
+    else if (channel.host != primary_host_number())
         down("another host is the primary");
     else
         arm(RETRY_US);

@@ -7,16 +7,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pg/conn.h"
 #include "pg/conninfo_hosts.h"
+#include "pg/db_private.h"
 #include "pg/session.h"
 
 /* The time between two rounds of probes of the other hosts. While all connections get results, only every second round
  * is made. */
-#define LOOK_US (3 * US_PER_S)
-#define CALM_LOOKS 2
+#define ROUND_US (3 * US_PER_S)
+#define CALM_ROUNDS 2
 /* The time from a new connection to the first round. */
-#define FIRST_LOOK_US (200 * US_PER_MS)
+#define FIRST_ROUND_US (200 * US_PER_MS)
 
 /* The result of sql/identify.sql. */
 struct identity {
@@ -28,13 +28,13 @@ struct identity {
 static struct {
     struct identity newest; /* the primary with the highest timeline; timeline 0: no primary was seen */
     size_t host;            /* the host of that primary */
-    bool promoted;          /* since the last db_was_promoted() */
+    bool promoted;          /* since the last primary_was_promoted() */
     char refusal[400];      /* the refusal that was logged last */
     struct event *timer;
-    unsigned looks; /* rounds of probes */
+    unsigned rounds; /* of probes */
     struct probe probe;
-    size_t looked_at; /* the host that is probed */
-} place;
+    size_t probed; /* the host that is probed */
+} primary;
 
 /* ---- identity ---- */
 
@@ -47,8 +47,8 @@ static bool read_identity(const PGresult *res, struct identity *out) {
     return true;
 }
 
-static bool primary_select_is_strange(const struct identity *id) {
-    return place.newest.timeline > 0 && strcmp(id->system, place.newest.system) != 0;
+static bool primary_is_another(const struct identity *id) {
+    return primary.newest.timeline > 0 && strcmp(id->system, primary.newest.system) != 0;
 }
 
 /* Why a connection must not use the host, or NULL. */
@@ -57,18 +57,18 @@ static const char *objection(const struct identity *id) {
 
     if (id->standby)
         return "it is a standby";
-    if (primary_select_is_strange(id)) {
+    if (primary_is_another(id)) {
         snprintf(
             why, sizeof why,
             "it is another database cluster: its system identifier is %s, that of the one in use is %s; if "
             "it is to take that one's place, start this server again",
-            id->system, place.newest.system);
+            id->system, primary.newest.system);
         return why;
     }
-    if (id->timeline >= place.newest.timeline)
+    if (id->timeline >= primary.newest.timeline)
         return NULL;
     snprintf(why, sizeof why, "it is a former primary: its timeline is %lld, and %lld has been seen",
-             id->timeline, place.newest.timeline);
+             id->timeline, primary.newest.timeline);
     return why;
 }
 
@@ -79,10 +79,10 @@ static bool is_accepted(const struct db_conn *conn) {
 }
 
 /* Moves all connections except but to the host. Closes connections to other hosts and to an older timeline. */
-static void gather(size_t host, long long timeline, const struct db_conn *but) {
+static void move_conns(size_t host, long long timeline, const struct db_conn *but) {
     char why[350];
 
-    place.host = host;
+    primary.host = host;
     snprintf(why, sizeof why, "the primary is %s, on timeline %lld", hosts_name(host), timeline);
     DB_EACH_CONN(conn) {
         if (conn == but || (conn->host == host && (!is_accepted(conn) || conn->timeline == timeline)))
@@ -93,144 +93,145 @@ static void gather(size_t host, long long timeline, const struct db_conn *but) {
     }
 }
 
-static void primary_select_learn(const struct identity *id, size_t host) {
-    if (place.newest.timeline > 0 && id->timeline > place.newest.timeline) {
+static void primary_note(const struct identity *id, size_t host) {
+    if (primary.newest.timeline > 0 && id->timeline > primary.newest.timeline) {
         log_warning("db", "%s was promoted: timeline %lld follows %lld", hosts_name(host), id->timeline,
-                    place.newest.timeline);
-        place.promoted = true;
+                    primary.newest.timeline);
+        primary.promoted = true;
     }
-    place.newest = *id;
+    primary.newest = *id;
 }
 
-static void primary_select_refuse(struct db_conn *conn, const char *objection) {
+static void primary_refuse(struct db_conn *conn, const char *objection) {
     char why[400];
 
     snprintf(why, sizeof why, "%s is refused: %s", hosts_name(conn->host), objection);
-    if (strcmp(why, place.refusal) != 0)
+    if (strcmp(why, primary.refusal) != 0)
         log_warning(conn_who(conn), "%s", why);
-    snprintf(place.refusal, sizeof place.refusal, "%s", why);
+    snprintf(primary.refusal, sizeof primary.refusal, "%s", why);
     conn_down(conn, why);
 }
 
 /* ---- probes of the other hosts ---- */
 
-static void look_in(int64_t us) {
+static void probe_in(int64_t us) {
     struct timeval tv = { us / US_PER_S, us % US_PER_S };
 
     if (hosts_count() > 1)
-        event_add(place.timer, &tv);
+        event_add(primary.timer, &tv);
 }
 
-static void look_at_next(void);
+static void probe_next_host(void);
 
-static void on_primary_select_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
+static void on_primary_probed(void *arg, enum probe_outcome outcome, const PGresult *res) {
     struct identity id;
 
     (void)arg;
     if (outcome == PROBE_ANSWER && read_identity(res, &id) && objection(&id) == NULL &&
-        id.timeline > place.newest.timeline) {
-        primary_select_learn(&id, place.looked_at);
-        gather(place.looked_at, id.timeline, NULL);
-        look_in(LOOK_US);
+        id.timeline > primary.newest.timeline) {
+        primary_note(&id, primary.probed);
+        move_conns(primary.probed, id.timeline, NULL);
+        probe_in(ROUND_US);
         return;
     }
-    look_at_next();
+    probe_next_host();
 }
 
-static void look_at_next(void) {
-    place.looked_at = (place.looked_at + 1) % hosts_count();
-    if (place.looked_at == place.host)
-        look_in(LOOK_US);
+static void probe_next_host(void) {
+    primary.probed = (primary.probed + 1) % hosts_count();
+    if (primary.probed == primary.host)
+        probe_in(ROUND_US);
     else
-        probe_start(&place.probe, db.base, session_connect(place.looked_at, "probe"), sql_identify, "",
-                    on_primary_select_looked, NULL);
+        probe_start(&primary.probe, db.base, session_connect(primary.probed, "probe"), sql_identify, "",
+                    on_primary_probed, NULL);
 }
 
-/* Probes are needed only while a connection is open. Closed connections try the hosts in turn. */
-static bool is_worth_a_look(void) {
+/* Closed connections try the hosts in turn. */
+static bool needs_probes(void) {
     bool connected = false, hanging = false;
 
     DB_EACH_CONN(conn) {
         connected = connected || is_accepted(conn);
         hanging = hanging || conn_hangs(conn);
     }
-    return connected && (hanging || place.looks++ % CALM_LOOKS == 0);
+    return connected && (hanging || primary.rounds++ % CALM_ROUNDS == 0);
 }
 
-static void on_primary_select_timer(evutil_socket_t fd, short what, void *arg) {
+static void on_primary_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
-    if (!is_worth_a_look()) {
-        look_in(LOOK_US);
+    if (!needs_probes()) {
+        probe_in(ROUND_US);
         return;
     }
-    place.looked_at = place.host;
-    look_at_next();
+    primary.probed = primary.host;
+    probe_next_host();
 }
 
 /* ---- interface for connections ---- */
 
-void place_init(const char *conninfo) {
+void primary_init(const char *conninfo) {
     hosts_init(conninfo);
-    place.timer = event_new(db.base, -1, 0, on_primary_select_timer, NULL);
-    look_in(LOOK_US);
+    primary.timer = event_new(db.base, -1, 0, on_primary_timer, NULL);
+    probe_in(ROUND_US);
 }
 
-void place_stop(void) {
-    probe_stop(&place.probe);
-    event_free(place.timer);
+void primary_stop(void) {
+    probe_stop(&primary.probe);
+    event_free(primary.timer);
 }
 
-void place_choose(struct db_conn *conn) {
+void primary_choose(struct db_conn *conn) {
     conn->timeline = 0;
-    DB_EACH_CONN(other)
-    if (is_accepted(other))
-        conn->host = place.host;
+    DB_EACH_CONN(other) {
+        if (is_accepted(other))
+            conn->host = primary.host;
+    }
 }
 
-bool place_next(struct db_conn *conn) {
+bool primary_next(struct db_conn *conn) {
     conn->host = (conn->host + 1) % hosts_count();
     return ++conn->tried % hosts_count() == 0;
 }
 
 /* A database that resembles Postgres may not know identify.sql. It is accepted without a check. */
-bool place_accept(struct db_conn *conn, const PGresult *identity) {
+bool primary_accept(struct db_conn *conn, const PGresult *identity) {
     struct identity id;
 
     if (!read_identity(identity, &id))
         return true;
     if (objection(&id) != NULL) {
-        primary_select_refuse(conn, objection(&id));
+        primary_refuse(conn, objection(&id));
         return false;
     }
     conn->tried = 0;
     conn->timeline = id.timeline;
-    primary_select_learn(&id, conn->host);
-    gather(conn->host, id.timeline, conn);
-    place.refusal[0] = '\0';
-    place.looks = 0;
-    look_in(FIRST_LOOK_US);
+    primary_note(&id, conn->host);
+    move_conns(conn->host, id.timeline, conn);
+    primary.refusal[0] = '\0';
+    primary.rounds = 0;
+    probe_in(FIRST_ROUND_US);
     return true;
 }
 
-bool db_was_promoted(void) {
-    bool was = place.promoted;
+bool primary_was_promoted(void) {
+    bool was = primary.promoted;
 
-    place.promoted = false;
+    primary.promoted = false;
     return was;
 }
 
 /* ---- INFO ---- */
 
-size_t db_host_number(void) {
-    return place.host;
+size_t primary_host_number(void) {
+    return primary.host;
 }
 
-const char *db_host(void) {
-    return hosts_name(place.host);
+const char *primary_host(void) {
+    return hosts_name(primary.host);
 }
 
-long long db_timeline(void) {
-    return place.newest.timeline;
+long long primary_timeline(void) {
+    return primary.newest.timeline;
 }

@@ -2,7 +2,7 @@
 #include "pg/txn_bounds.h"
 
 #include "base/clock.h"
-#include "pg/conn.h"
+#include "pg/db_private.h"
 #include "pg/session.h"
 
 /* A cancel that comes too late fails the next transaction, which is sent again. */
@@ -41,7 +41,7 @@ static void check_time(struct db_conn *conn, struct db_txn *f) {
         exceed(conn, f, DB_BOUND_TIME);
 }
 
-void db_check_bounds(void) {
+void txn_bounds_check_time(void) {
     DB_EACH_CONN(conn) {
         struct db_txn *f = conn->state == DB_BUSY ? conn_incoming_txn(conn) : NULL;
 

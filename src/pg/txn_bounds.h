@@ -5,8 +5,13 @@
 
 /*
  * Ends a transaction that exceeds its bounds: see db_bound(). The server cancels its statement over another
- * connection, and does that again until the transaction has ended. For the modules of this folder.
+ * connection, and does that again until the transaction has ended.
  */
+
+/* Cancels the transactions that take too long. Called twice a second. */
+void txn_bounds_check_time(void);
+
+/* ---- for the modules of this folder ---- */
 
 /* Called when results of f have arrived. May close the connection. */
 void txn_bounds_check_results(struct db_conn *conn, struct db_txn *f);

@@ -33,6 +33,7 @@
 #include "jobs/worker_names.h"
 #include "net/client.h"
 #include "pg/db.h"
+#include "pg/txn_bounds.h"
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
@@ -290,7 +291,7 @@ static const struct periodic {
     { SECOND_TICKS, false, commit_marker_forget },
     { SECOND_TICKS, false, standbys_ask },
     { SECOND_TICKS, false, load_retry },
-    { SECOND_TICKS / 2, false, db_check_bounds },
+    { SECOND_TICKS / 2, false, txn_bounds_check_time },
     { 1, true, queues_tick },
     { 1, true, queue_open_again },
     { SECOND_TICKS, true, page_queues },

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/import_shape.h"
+#include "tools/import_hash.h"
+#include "tools/import_shapes.h"
 #include "tools/redis_reply.h"
 #include "tools/terminal_text.h"
 

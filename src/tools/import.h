@@ -101,11 +101,6 @@ struct import_kind {
     const struct import_hashes *hashes; /* NULL: the elements are the tasks */
 };
 
-/* The kind with this name, or NULL. */
-const struct import_kind *import_kind(const char *name);
-/* The kind that uses import_stream_words. */
-extern const struct import_kind import_streams;
-
 /* Asks the pgdisque for its limits, before the first batch. False with a sentence in err. */
 bool import_ask_limits(struct import *im) MUST_CHECK;
 /* The number of elements of the source; -1 with a sentence in err. */

@@ -6,7 +6,9 @@
 #include <sodium.h>
 
 #include "base/json.h"
-#include "tools/import_shape.h"
+#include "tools/import_hash.h"
+#include "tools/import_kinds.h"
+#include "tools/import_shapes.h"
 
 static struct slice import_hash_field_of(const struct import_element *e, const char *name) {
     for (size_t i = 0; i + 1 < e->strings; i += 2) {

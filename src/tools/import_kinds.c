@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "tools/import_shape.h"
+#include "tools/import_hash.h"
+#include "tools/import_kinds.h"
+#include "tools/import_shapes.h"
+#include "tools/import_stream.h"
 
 #define SIDEKIQ_RETRIES 25 /* number of retries of a job with "retry": true */
 

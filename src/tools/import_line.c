@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "tools/import.h"
+#include "tools/import_kinds.h"
+#include "tools/import_stream.h"
 #include "tools/line_access.h"
 #include "tools/line_progress.h"
 #include "tools/line_report.h"

@@ -1,5 +1,5 @@
 /* Lists and sorted sets of a Redis: how their elements are moved to a batch. */
-#include "tools/import_shape.h"
+#include "tools/import_shapes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

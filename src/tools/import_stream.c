@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "tools/import_shape.h"
+#include "tools/import_shapes.h"
+#include "tools/import_stream.h"
 #include "tools/redis_reply.h"
 
 /* The name of the consumer that reads new entries. The script deletes it at its end. */

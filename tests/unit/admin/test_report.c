@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "admin/doctor.h"
+#include "admin/doctor_here.h"
 #include "base/clock.h"
 
 #define GB (INT64_C(1024) * 1024 * 1024)

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "admin/info.h"
+#include "admin/info_process.h"
 #include "base/slowlog.h"
 #include "commands/client_line.h"
+#include "commands/cmd_monitor.h"
 #include "commands/command_docs.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
-#include "commands/monitor.h"
 #include "commands/refused.h"
 #include "commands/rights.h"
 #include "config/config.h"

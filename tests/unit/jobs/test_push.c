@@ -9,6 +9,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "commands/cmd_pop.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "fake_db.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "base/clock.h"
 #include "base/log.h"
-#include "pg/conn.h"
+#include "pg/db_private.h"
 
 static struct event_base *base;
 static struct db_conn *writes, *reads;

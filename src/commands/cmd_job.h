@@ -1,5 +1,5 @@
-#ifndef LEASE_CHANGE_H
-#define LEASE_CHANGE_H
+#ifndef CMD_JOB_H
+#define CMD_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-#ifndef MONITOR_H
-#define MONITOR_H
+#ifndef CMD_MONITOR_H
+#define CMD_MONITOR_H
 
 #include "net/client.h"
 #include "net/request.h"

@@ -1,5 +1,5 @@
-#ifndef INFO_H
-#define INFO_H
+#ifndef INFO_PROCESS_H
+#define INFO_PROCESS_H
 
 #include <stdint.h>
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-#ifndef CONN_H
-#define CONN_H
+#ifndef DB_PRIVATE_H
+#define DB_PRIVATE_H
 
 #include "pg/db.h"
 

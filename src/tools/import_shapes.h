@@ -1,5 +1,5 @@
-#ifndef IMPORT_SHAPE_H
-#define IMPORT_SHAPE_H
+#ifndef IMPORT_SHAPES_H
+#define IMPORT_SHAPES_H
 
 #include "tools/import.h"
 
@@ -31,18 +31,6 @@ extern const struct import_shape import_list, import_held;
  * only due elements, which no worker holds. The scores of import_ticks are milliseconds times 4096. The scores of
  * import_ranked are not times. */
 extern const struct import_shape import_set, import_due, import_ticks, import_ranked;
-
-/* Kinds whose tasks are hashes. */
-extern const struct import_kind import_rq, import_bull, import_bullmq;
-/* Reads the hashes of elements that are IDs, and sets their fields. The caller frees the replies, which hold the
- * fields. Errors are in im->from. */
-void import_fetch(struct import *im, const struct import_source *s, struct import_element *elements,
-                  size_t count, redisReply **fields);
-
-/* Calls add for each member of the Redis set; add appends the sources of a member. False with a sentence in im->err. */
-typedef void import_add(const char *name, struct import_source **out, size_t *found);
-bool import_add_members(struct import *im, const char *set, import_add *add, struct import_source **out,
-                        size_t *found) MUST_CHECK;
 
 /* The content of a new mark: a new ID and the queue prefix. The caller frees it. */
 char *import_new_mark(const struct import *im);
