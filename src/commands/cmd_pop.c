@@ -67,28 +67,28 @@ static const struct pop_form counted = { reply_values, reply_no_values };
 static const struct pop_form named = { reply_named_value, reply_null_array };
 static const struct pop_form named_many = { reply_named_values, reply_null_array };
 
-static void deliver(struct get *g, const struct job *jobs, size_t count) {
-    const struct list_take *t = g->own;
+static void deliver(struct taker *taker, const struct job *jobs, size_t count) {
+    const struct list_take *t = taker->own;
 
     for (size_t i = 0; i < count && t->pop.to == NULL; i++)
-        undelivered_note_unsent(g->req, &jobs[i]);
-    t->form->some(g->req, jobs, count);
+        undelivered_note_unsent(taker->req, &jobs[i]);
+    t->form->some(taker->req, jobs, count);
 }
 
-static void pop_reply_nothing(struct get *g) {
-    ((const struct list_take *)g->own)->form->none(g->req);
+static void pop_reply_nothing(struct taker *taker) {
+    ((const struct list_take *)taker->own)->form->none(taker->req);
 }
 
-static void pop_ended(struct get *g) {
-    const struct list_take *t = g->own;
+static void pop_ended(struct taker *taker) {
+    const struct list_take *t = taker->own;
 
     if (t->pop.to != NULL)
         t->pop.to->users--;
 }
 
-static const struct get_kind pop_kind = { .deliver = deliver,
-                                          .reply_nothing = pop_reply_nothing,
-                                          .ended = pop_ended };
+static const struct taker_kind pop_kind = { .deliver = deliver,
+                                            .reply_nothing = pop_reply_nothing,
+                                            .ended = pop_ended };
 
 /* ---- start ---- */
 
@@ -138,22 +138,22 @@ static bool has_target(struct list_take *t) {
 }
 
 static void pop_start(struct list_take *t) {
-    struct get_source *sources = req_alloc(t->req, t->key_count * sizeof *sources);
-    struct get *g;
+    struct taker_source *sources = req_alloc(t->req, t->key_count * sizeof *sources);
+    struct taker *taker;
 
     for (size_t i = 0; i < t->key_count; i++)
         sources[i].q = queue_get(t->keys[i]);
     if (t->pop.to != NULL)
         t->pop.to->users++;
     t->req->client->list_take = NULL;
-    g = get_new(t->req, sources, t->key_count);
-    g->kind = &pop_kind;
-    g->own = t;
-    g->nohang = !t->blocks;
-    g->moves = t->pop.to != NULL;
-    g->count = t->count < config.batch_max ? t->count : config.batch_max;
-    g->deadline_us = t->deadline;
-    get_begin(g);
+    taker = taker_new(t->req, sources, t->key_count);
+    taker->kind = &pop_kind;
+    taker->own = t;
+    taker->nohang = !t->blocks;
+    taker->moves = t->pop.to != NULL;
+    taker->count = t->count < config.batch_max ? t->count : config.batch_max;
+    taker->deadline_us = t->deadline;
+    taker_begin(taker);
 }
 
 static void pop_begin(struct list_take *t) {

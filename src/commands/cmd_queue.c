@@ -102,7 +102,7 @@ static struct slice unescaped(struct req *r, struct slice name) {
 
 /* Sets source to the queue or pattern. Returns NULL, or an error. The dispatcher checks no rights on special names. So
  * for a user with rights on some queues they are all patterns, which match only those queues. */
-static const char *find_source(struct req *r, struct slice name, struct get_source *source) {
+static const char *find_source(struct req *r, struct slice name, struct taker_source *source) {
     bool special = glob_is_special(name);
 
     if (!special || (queue_rights_are_all(r) && !glob_is_pattern(name))) {
@@ -117,9 +117,9 @@ static const char *find_source(struct req *r, struct slice name, struct get_sour
 }
 
 /* NULL if an error was replied. */
-static struct get *make_get(struct req *r, int first_queue) {
+static struct taker *make_get(struct req *r, int first_queue) {
     size_t count = (size_t)(r->argc - first_queue);
-    struct get_source *sources = req_alloc(r, count * sizeof *sources);
+    struct taker_source *sources = req_alloc(r, count * sizeof *sources);
     const char *error = NULL;
     size_t found = 0;
 
@@ -128,7 +128,7 @@ static struct get *make_get(struct req *r, int first_queue) {
         found += error == NULL;
     }
     if (error == NULL)
-        return get_new(r, sources, count);
+        return taker_new(r, sources, count);
     for (size_t i = 0; i < found; i++)
         if (sources[i].pattern != NULL)
             pattern_leave(sources[i].pattern);
@@ -156,19 +156,19 @@ static bool getjob_order_or_reply(struct req *r, const struct get_options *o, in
     return false;
 }
 
-static void getjob_set_order(struct get *g, const struct get_options *o) {
+static void getjob_set_order(struct taker *taker, const struct get_options *o) {
     int64_t weight;
 
-    g->order = o->strict ? GET_STRICT : o->weights > 0 ? GET_BY_WEIGHT : GET_IN_TURN;
+    taker->order = o->strict ? TAKER_STRICT : o->weights > 0 ? TAKER_BY_WEIGHT : TAKER_IN_TURN;
     for (int i = 0; i < o->weight_count; i++)
-        if (getjob_weight(g->req->argv[o->weights + i], &weight))
-            g->waits[i].weight = (uint32_t)weight;
+        if (getjob_weight(taker->req->argv[o->weights + i], &weight))
+            taker->waits[i].weight = (uint32_t)weight;
 }
 
 void cmd_getjob(struct req *r) {
     struct get_options o = { .count = 1 };
     int64_t timeout_ms;
-    struct get *g;
+    struct taker *taker;
     int from;
 
     if (!args_parse_or_reply(r, 1, &get_spec, &o, &from))
@@ -185,17 +185,17 @@ void cmd_getjob(struct req *r) {
         return;
     }
     timeout_ms = limited_timeout(o.timeout_ms);
-    g = make_get(r, from + 1);
-    if (g == NULL)
+    taker = make_get(r, from + 1);
+    if (taker == NULL)
         return;
-    g->nohang = o.nohang;
-    g->form = form_of(&o);
-    g->count = o.count;
-    getjob_set_order(g, &o);
+    taker->nohang = o.nohang;
+    taker->form = form_of(&o);
+    taker->count = o.count;
+    getjob_set_order(taker, &o);
     if (timeout_ms > 0)
-        g->deadline_us = clock_mono() + timeout_ms * US_PER_MS;
-    if (!claim_ahead_give_new(g))
-        get_begin(g);
+        taker->deadline_us = clock_mono() + timeout_ms * US_PER_MS;
+    if (!claim_ahead_give_new(taker))
+        taker_begin(taker);
 }
 
 /* ---- QSCAN ---- */

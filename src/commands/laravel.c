@@ -139,26 +139,26 @@ static struct slice payload_of(struct req *r, const struct job *job) {
 }
 
 /* The reply comes after the change of the lease. */
-static void pop_deliver(struct get *g, const struct job *jobs, size_t count) {
-    struct laravel_pop *p = g->own;
+static void pop_deliver(struct taker *taker, const struct job *jobs, size_t count) {
+    struct laravel_pop *p = taker->own;
     size_t len = JOBID_LEN;
 
-    jobs_lease(g->client, jobs, count);
+    jobs_lease(taker->client, jobs, count);
     p->taken = true;
     p->key = jobs[0].key;
     p->token = job_token(jobs[0].nacks, jobs[0].additional_deliveries);
     p->last = jobs[0].last;
     p->lease.until = jobs[0].ready_at;
     p->changes = jobs[0].retry != 0 && jobs[0].retry != p->lease_s;
-    p->payload = payload_of(g->req, &jobs[0]);
+    p->payload = payload_of(taker->req, &jobs[0]);
     job_format_id(p->member, jobs[0].key, jobs[0].expires_at, jobs[0].retry);
     snprintf(p->member + len, sizeof p->member - len, ":%lld", (long long)p->token);
 }
 
-static void reply_no_payload(struct get *g) {
-    reply_array(g->req, 2);
-    reply_null_bulk(g->req);
-    reply_null_bulk(g->req);
+static void reply_no_payload(struct taker *taker) {
+    reply_array(taker->req, 2);
+    reply_null_bulk(taker->req);
+    reply_null_bulk(taker->req);
 }
 
 static void pop_reply(struct req *r, struct laravel_pop *p, bool is_there) {
@@ -181,9 +181,9 @@ static void lease_changed(struct req *r, bool is_there) {
     pop_reply(r, CONTAINER_OF(job_ids(r)->own, struct laravel_pop, lease), is_there);
 }
 
-static void laravel_pop_ended(struct get *g) {
-    struct laravel_pop *p = g->own;
-    struct req *r = g->req;
+static void laravel_pop_ended(struct taker *taker) {
+    struct laravel_pop *p = taker->own;
+    struct req *r = taker->req;
 
     if (!p->taken)
         req_end(r);
@@ -193,7 +193,7 @@ static void laravel_pop_ended(struct get *g) {
         pop_reply(r, p, true);
 }
 
-static const struct get_kind laravel_kind = {
+static const struct taker_kind laravel_kind = {
     .leases = true,
     .goes_on = true,
     .deliver = pop_deliver,
@@ -216,15 +216,15 @@ bool laravel_take(struct req *r, const struct slice *keys, const struct slice *a
 }
 
 void laravel_pop(struct req *r) {
-    struct get_source source = { .q = queue_get(r->argv[3]) };
+    struct taker_source source = { .q = queue_get(r->argv[3]) };
     struct laravel_pop *p = r->data;
-    struct get *g = get_new(r, &source, 1);
+    struct taker *taker = taker_new(r, &source, 1);
 
-    g->kind = &laravel_kind;
-    g->own = p;
-    g->nohang = true;
-    g->count = 1;
-    get_begin(g);
+    taker->kind = &laravel_kind;
+    taker->own = p;
+    taker->nohang = true;
+    taker->count = 1;
+    taker_begin(taker);
 }
 
 /* ---- sizes and sorted sets ---- */
@@ -338,23 +338,23 @@ bool laravel_is_notify(struct slice key, struct slice *queue) {
 }
 
 /* The reply has an element, although the list does not exist. */
-static void notify_deliver(struct get *g, const struct job *jobs, size_t count) {
+static void notify_deliver(struct taker *taker, const struct job *jobs, size_t count) {
     (void)jobs;
     (void)count;
-    reply_array(g->req, 2);
-    reply_bulk(g->req, g->req->argv[1]);
-    reply_bulk_str(g->req, "1");
+    reply_array(taker->req, 2);
+    reply_bulk(taker->req, taker->req->argv[1]);
+    reply_bulk_str(taker->req, "1");
 }
 
-static void notify_reply_nothing(struct get *g) {
-    reply_null_array(g->req);
+static void notify_reply_nothing(struct taker *taker) {
+    reply_null_array(taker->req);
 }
 
-static void notify_ended(struct get *g) {
-    (void)g;
+static void notify_ended(struct taker *taker) {
+    (void)taker;
 }
 
-static const struct get_kind notify_kind = {
+static const struct taker_kind notify_kind = {
     .watches = true,
     .deliver = notify_deliver,
     .reply_nothing = notify_reply_nothing,
@@ -362,11 +362,11 @@ static const struct get_kind notify_kind = {
 };
 
 void laravel_wait(struct req *r, struct slice queue, int64_t deadline_us) {
-    struct get_source source = { .q = queue_get(queue) };
-    struct get *g = get_new(r, &source, 1);
+    struct taker_source source = { .q = queue_get(queue) };
+    struct taker *taker = taker_new(r, &source, 1);
 
-    g->kind = &notify_kind;
-    g->count = 1;
-    g->deadline_us = deadline_us;
-    get_begin(g);
+    taker->kind = &notify_kind;
+    taker->count = 1;
+    taker->deadline_us = deadline_us;
+    taker_begin(taker);
 }

@@ -62,24 +62,25 @@ static int64_t add_backoff_us(const struct add *a) {
 
 /* A list command gets all elements. If it got only some, and the insert of the others failed, the push would be half
  * done. */
-static bool add_suits(const struct add *a, const struct get *g) {
-    if (g->kind == NULL)
+static bool add_suits(const struct add *a, const struct taker *taker) {
+    if (taker->kind == NULL)
         return !add_is_push(a) && !a->several;
-    if (g->kind->leases || g->kind->watches)
+    if (taker->kind->leases || taker->kind->watches)
         return false;
-    return add_is_push(a) && g->count >= (int64_t)a->count && ((const struct pop *)g->own)->to == NULL;
+    return add_is_push(a) && taker->count >= (int64_t)a->count &&
+           ((const struct pop *)taker->own)->to == NULL;
 }
 
 /* The waiting client that gets the jobs. NULL for a unique job, because its insert may add nothing. Elements that were
  * accepted before and are not inserted yet go first. */
-static struct get *add_find_taker(const struct add *a) {
-    struct get *g;
+static struct taker *add_find_taker(const struct add *a) {
+    struct taker *taker;
 
     if (add_is_delayed(a) || a->given_up || a->again || addjob_is_unique(&a->opt) ||
         a->req->task.client_txn != NULL || add_is_apart(a) || (add_is_push(a) && a->q->adds.accepted > 0))
         return NULL;
-    g = get_find_taker(a->q);
-    return g != NULL && add_suits(a, g) ? g : NULL;
+    taker = waiters_find_taker(a->q);
+    return taker != NULL && add_suits(a, taker) ? taker : NULL;
 }
 
 /* The element goes to the client without a row. If the client disconnects before the reply is sent, the element is
@@ -98,8 +99,8 @@ static struct job add_element(const struct add *a, size_t i, enum list_end from)
     return job;
 }
 
-static void add_hand_elements(struct add *a, struct get *g) {
-    enum list_end from = ((const struct pop *)g->own)->from;
+static void add_hand_elements(struct add *a, struct taker *taker) {
+    enum list_end from = ((const struct pop *)taker->own)->from;
     struct job *jobs = req_alloc(a->req, a->count * sizeof *jobs);
 
     for (size_t i = 0; i < a->count; i++)
@@ -109,8 +110,8 @@ static void add_hand_elements(struct add *a, struct get *g) {
     queue_count_in(a->q, (int64_t)a->count);
     for (size_t i = 0; i < a->count && events_wanted(a->q); i++)
         event_of_job(a->q, EVENT_ADDED, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
-    get_claim(g);
-    get_deliver(g, jobs, a->count);
+    taker_claim(taker);
+    taker_deliver(taker, jobs, a->count);
     for (size_t i = 0; i < a->count; i++)
         events_of_taken(a->q, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
     a->reply(a->req, &(struct added){ .len = (int64_t)a->count });
@@ -121,13 +122,13 @@ static void add_hand_elements(struct add *a, struct get *g) {
  * served in this order, and pushes reply lengths of the list in it. A lease begins when the transaction is built. */
 static void add_decide(struct task *t) {
     struct add *a = add_of(t);
-    struct get *g;
+    struct taker *taker;
 
     if (a->to == NULL && !a->sent && !add_is_delayed(a)) {
-        if ((g = add_find_taker(a)) != NULL) {
-            get_claim(g);
-            g->pending++;
-            a->to = g;
+        if ((taker = add_find_taker(a)) != NULL) {
+            taker_claim(taker);
+            taker->pending++;
+            a->to = taker;
         } else {
             a->sent = true;
             a->q->adds.sent += (int64_t)a->count;
@@ -140,19 +141,19 @@ static void add_decide(struct task *t) {
 }
 
 /* Returns the request that gets the job: a->to, or a request that has waited longer. */
-static struct get *add_receiver(struct add *a) {
-    struct get *older = get_find_older(a->to, a->q);
+static struct taker *add_receiver(struct add *a) {
+    struct taker *older = taker_find_older(a->to, a->q);
 
     a->to->pending--;
     if (older == NULL)
         return a->to;
-    get_claim(older);
-    get_wait(a->to);
+    taker_claim(older);
+    taker_wait(a->to);
     return older;
 }
 
 static void add_hand_over(struct add *a) {
-    struct get *g = add_receiver(a);
+    struct taker *taker = add_receiver(a);
     struct job job = {
         .q = a->q,
         .key = add_job_key(a, 0),
@@ -167,12 +168,12 @@ static void add_hand_over(struct add *a) {
     };
 
     stats.handoffs++;
-    if (g->client != NULL) {
-        get_deliver(g, &job, 1);
+    if (taker->client != NULL) {
+        taker_deliver(taker, &job, 1);
         return;
     }
     undelivered_release(job.key, a->until, job.last);
-    get_wait(g);
+    taker_wait(taker);
 }
 
 /* ---- parameters ---- */
@@ -386,12 +387,12 @@ static void add_missing_done(struct task **tasks, size_t count, const PGresult *
 
 /* The waiter that was to get the job waits again, at its old position. */
 static void add_withdraw(struct add *a) {
-    struct get *g = a->to;
+    struct taker *taker = a->to;
 
     add_completed(a);
     a->to = NULL;
-    if (g != NULL && --g->pending == 0)
-        get_wait(g);
+    if (taker != NULL && --taker->pending == 0)
+        taker_wait(taker);
 }
 
 static void add_unique_not_seen(struct add *a);
@@ -828,7 +829,7 @@ void add_start(struct add *a) {
     struct slice name = a->req->argv[1];
     struct queue *q = queue_find(name);
     const char *refusal;
-    struct get *g;
+    struct taker *taker;
 
     if (add_is_push(a))
         a->opt.ttl = add_element_ttl(q);
@@ -843,9 +844,9 @@ void add_start(struct add *a) {
         return;
     }
     a->req->data = a;
-    g = add_is_push(a) ? add_find_taker(a) : NULL;
-    if (g != NULL)
-        add_hand_elements(a, g);
+    taker = add_is_push(a) ? add_find_taker(a) : NULL;
+    if (taker != NULL)
+        add_hand_elements(a, taker);
     else
         add_insert(a);
 }

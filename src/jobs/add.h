@@ -46,7 +46,7 @@ struct add {
     struct slice rare; /* JSON of rare properties; ptr NULL: none */
     int64_t made_us;   /* clock_db() when the IDs were made */
     bool at_front;     /* pushed at the consume end */
-    struct get *to;    /* inserted with a lease for this waiting client, or NULL */
+    struct taker *to;  /* inserted with a lease for this waiting client, or NULL */
     int64_t until;     /* end of that lease */
     bool sent;         /* counted in q->adds.sent: no waiting client gets the jobs */
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */

@@ -286,7 +286,7 @@ static struct ahead_job *ahead_find(struct claim_ahead *a) {
     return NULL;
 }
 
-static bool give_from(struct get *g, const struct queue *q) {
+static bool give_from(struct taker *taker, const struct queue *q) {
     struct claim_ahead *a = q == NULL ? NULL : q->ahead;
     struct ahead_job *h;
 
@@ -296,42 +296,42 @@ static bool give_from(struct get *g, const struct queue *q) {
     a->given++;
     stats.jobs_claimed_ahead++;
     ahead_remove(a, h);
-    get_claim(g);
-    get_deliver(g, &h->job, 1);
+    taker_claim(taker);
+    taker_deliver(taker, &h->job, 1);
     ahead_free(h);
     return true;
 }
 
 /* Is it a GETJOB? Its client may have gone. */
-static bool may_get_job(const struct get *g) {
-    return g->kind == NULL && g->client != NULL;
+static bool may_get_job(const struct taker *taker) {
+    return taker->kind == NULL && taker->client != NULL;
 }
 
-bool claim_ahead_give(struct get *g) {
-    return may_get_job(g) && g->wait_count == 1 && (g->count == 1 || g->has_waited) &&
-           give_from(g, g->waits[0].from.q);
+bool claim_ahead_give(struct taker *taker) {
+    return may_get_job(taker) && taker->wait_count == 1 && (taker->count == 1 || taker->has_waited) &&
+           give_from(taker, taker->waits[0].from.q);
 }
 
-bool claim_ahead_give_rest(struct get *g) {
-    if (list_empty(&ahead.all) || !may_get_job(g))
+bool claim_ahead_give_rest(struct taker *taker) {
+    if (list_empty(&ahead.all) || !may_get_job(taker))
         return false;
-    for (size_t i = 0; i < g->wait_count; i++) {
-        struct queue *q = g->waits[i].from.q;
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        struct queue *q = taker->waits[i].from.q;
 
-        if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && give_from(g, q))
+        if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && give_from(taker, q))
             return true;
     }
     return false;
 }
 
-bool claim_ahead_give_new(struct get *g) {
-    struct queue *q = g->waits[0].from.q;
+bool claim_ahead_give_new(struct taker *taker) {
+    struct queue *q = taker->waits[0].from.q;
 
     if (list_empty(&ahead.all))
         return false;
-    if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && claim_ahead_give(g))
+    if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && claim_ahead_give(taker))
         return true;
-    return !get_has_budget(g) && claim_ahead_give_rest(g);
+    return !taker_has_budget(taker) && claim_ahead_give_rest(taker);
 }
 
 /* ---- returning ---- */

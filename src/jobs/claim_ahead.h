@@ -29,13 +29,13 @@ void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows));
 void claim_ahead_ended(struct queue *q, size_t rows);
 /* Keeps a copy of a claimed job, or puts the job back. */
 void claim_ahead_keep(const struct job *job);
-/* Ends g with a job ahead of its queue. False if there is none, or g is not a GETJOB of one job of one queue. */
-bool claim_ahead_give(struct get *g);
-/* Ends g, whose queues have no other ready jobs, with one job ahead of a queue that it names. False if there is none, or
- * g is not a GETJOB. Queues for which another request waits are left out. */
-bool claim_ahead_give_rest(struct get *g);
-/* These two functions are for a request that arrives, before get_begin(). */
-bool claim_ahead_give_new(struct get *g);
+/* Ends taker with a job ahead of its queue. False if there is none, or taker is not a GETJOB of one job of one queue. */
+bool claim_ahead_give(struct taker *taker);
+/* Ends taker, whose queues have no other ready jobs, with one job ahead of a queue that it names. False if there is none, or
+ * taker is not a GETJOB. Queues for which another request waits are left out. */
+bool claim_ahead_give_rest(struct taker *taker);
+/* These two functions are for a request that arrives, before taker_begin(). */
+bool claim_ahead_give_new(struct taker *taker);
 /* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. */
 void claim_ahead_return(struct queue *q);
 /* A job of q became ready. If it comes before a job ahead, the jobs ahead are put back. */

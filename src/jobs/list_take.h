@@ -17,7 +17,7 @@ struct pop_form {
 
 /* A list command that takes elements, as it was parsed. */
 struct list_take {
-    struct pop pop; /* must be the first field: get.own */
+    struct pop pop; /* must be the first field: taker.own */
     struct req *req;
     const struct pop_form *form;
     const struct slice *keys;

@@ -44,7 +44,7 @@ static const struct take_kind {
 
 /* An entry in the reply of a request, filled by the take. */
 struct slot {
-    struct get *get; /* NULL: the job is claimed ahead */
+    struct taker *taker; /* NULL: the job is claimed ahead */
     size_t place;
     int64_t to_id; /* new id of a moved job */
 };
@@ -115,30 +115,30 @@ static void add_slot(struct take *t, struct slot s) {
     t->slots[t->slot_count++] = s;
 }
 
-/* The claims for g found no job, because all jobs of its queues are ahead. */
-static bool found_none(const struct get *g, size_t jobs) {
-    return jobs == 0 && g->refusal == NULL && !g->unblocked;
+/* The claims for taker found no job, because all jobs of its queues are ahead. */
+static bool found_none(const struct taker *taker, size_t jobs) {
+    return jobs == 0 && taker->refusal == NULL && !taker->unblocked;
 }
 
 /* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
 static void slot_end(struct slot s) {
     size_t jobs = 0;
 
-    if (--s.get->pending > 0)
+    if (--s.taker->pending > 0)
         return;
-    for (size_t i = 0; i < s.get->places; i++) {
-        if (s.get->jobs[i].q != NULL) {
-            s.get->jobs[i].q->claims.kept--;
+    for (size_t i = 0; i < s.taker->places; i++) {
+        if (s.taker->jobs[i].q != NULL) {
+            s.taker->jobs[i].q->claims.kept--;
             jobs++;
         }
     }
-    if (!found_none(s.get, jobs) || !claim_ahead_give_rest(s.get))
-        get_finish(s.get);
+    if (!found_none(s.taker, jobs) || !claim_ahead_give_rest(s.taker))
+        taker_finish(s.taker);
 }
 
 static void end_slots(const struct take *t) {
     for (size_t i = 0; i < t->slot_count; i++) {
-        if (t->slots[i].get == NULL)
+        if (t->slots[i].taker == NULL)
             claim_ahead_ended(t->q, 1);
         else
             slot_end(t->slots[i]);
@@ -175,18 +175,18 @@ static struct take *plan_take_row(struct queue *q, const struct take_kind *kind)
     return *t;
 }
 
-static void plan_slot(struct queue *q, const struct take_kind *kind, struct get *g) {
+static void plan_slot(struct queue *q, const struct take_kind *kind, struct taker *taker) {
     struct take *t = plan_take_row(q, kind);
 
-    t->single_count += g->kind == NULL && g->count == 1 && g->wait_count == 1;
-    add_slot(t, (struct slot){ .get = g, .place = get_add_place(g) });
+    t->single_count += taker->kind == NULL && taker->count == 1 && taker->wait_count == 1;
+    add_slot(t, (struct slot){ .taker = taker, .place = taker_add_place(taker) });
 }
 
 static size_t plan_rows_ahead(struct queue *q, size_t rows) {
     size_t planned = 0;
 
     for (; planned < rows && plan_has_room() && fits_in_plan(q); planned++)
-        add_slot(plan_take_row(q, &take_kinds[TAKE_LEASE]), (struct slot){ .get = NULL });
+        add_slot(plan_take_row(q, &take_kinds[TAKE_LEASE]), (struct slot){ .taker = NULL });
     return planned;
 }
 
@@ -221,115 +221,115 @@ static bool may_pop(struct queue *q, const struct pop *p) {
     return q->list.consume_end != END_NONE;
 }
 
-static struct queue *first_source(const struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++)
-        if (may_pop(g->waits[i].from.q, g->own))
-            return g->waits[i].from.q;
+static struct queue *first_source(const struct taker *taker) {
+    for (size_t i = 0; i < taker->wait_count; i++)
+        if (may_pop(taker->waits[i].from.q, taker->own))
+            return taker->waits[i].from.q;
     return NULL;
 }
 
 /* A push may be in the same transaction, before this take. The take therefore also plans rows for jobs that are
  * being added. Otherwise it could return only some elements of a push. */
-static bool plan_pop(struct get *g, struct queue *q) {
-    const struct pop *p = g->own;
+static bool plan_pop(struct taker *taker, struct queue *q) {
+    const struct pop *p = taker->own;
     const struct take_kind *kind = &take_kinds[p->to == NULL ? TAKE_POP_FIRST : TAKE_MOVE_FIRST];
     int64_t coming = q->adds.accepted;
 
     kind += p->from != q->list.consume_end;
-    if (g->state == GET_WAITING && !is_joined(q, kind))
+    if (taker->state == TAKER_WAITING && !is_joined(q, kind))
         return false;
-    get_claim(g);
+    taker_claim(taker);
     do
-        plan_slot(q, kind, g);
-    while (g->places < (size_t)g->count && (turn_has_more(q) || coming-- > 0) && fits_in_plan(q));
+        plan_slot(q, kind, taker);
+    while (taker->places < (size_t)taker->count && (turn_has_more(q) || coming-- > 0) && fits_in_plan(q));
     return true;
 }
 
-static void plan_fresh_pop(struct get *g) {
-    struct queue *q = first_source(g);
+static void plan_fresh_pop(struct taker *taker) {
+    struct queue *q = first_source(taker);
 
     if (q != NULL)
-        (void)plan_pop(g, q);
+        (void)plan_pop(taker, q);
     else
-        get_wait(g);
+        taker_wait(taker);
 }
 
 /* ---- planning: GETJOB ---- */
 
-static bool plan_from(struct get *g, struct get_source from) {
+static bool plan_from(struct taker *taker, struct taker_source from) {
     struct queue *q = from.q;
 
     if (q == NULL && (q = pattern_find(from.pattern, turn_is_open)) != NULL)
         pattern_served(from.pattern, q);
-    if (q == NULL || !turn_has_more(q) || !(g->places == 0 || fits_in_plan(q)))
+    if (q == NULL || !turn_has_more(q) || !(taker->places == 0 || fits_in_plan(q)))
         return false;
-    plan_slot(q, &take_kinds[TAKE_LEASE], g);
+    plan_slot(q, &take_kinds[TAKE_LEASE], taker);
     return true;
 }
 
 /* Plans one job from each queue in turn, until there are enough or a whole pass found none. */
-static void plan_in_turn(struct get *g, int64_t wanted) {
-    size_t at = turn_first(g), in_vain = 0;
+static void plan_in_turn(struct taker *taker, int64_t wanted) {
+    size_t at = turn_first(taker), in_vain = 0;
 
-    while (in_vain < g->wait_count && wanted > 0 && plan_has_room()) {
-        if (plan_from(g, g->waits[at].from)) {
-            if (g->wait_count > 1)
-                turn_note_served(&g->waits[at]);
+    while (in_vain < taker->wait_count && wanted > 0 && plan_has_room()) {
+        if (plan_from(taker, taker->waits[at].from)) {
+            if (taker->wait_count > 1)
+                turn_note_served(&taker->waits[at]);
             in_vain = 0;
             wanted--;
         } else {
             in_vain++;
         }
-        at = at + 1 < g->wait_count ? at + 1 : 0;
+        at = at + 1 < taker->wait_count ? at + 1 : 0;
     }
 }
 
 /* STRICT and WEIGHTS: the next source depends on the jobs that are planned already. */
-static void plan_by_order(struct get *g, int64_t wanted) {
+static void plan_by_order(struct taker *taker, int64_t wanted) {
     const struct wait *w;
 
-    while (wanted-- > 0 && plan_has_room() && (w = turn_next(g)) != NULL && plan_from(g, w->from)) {
-        turn_note_weight(g, w);
-        plan.looked_at += g->wait_count;
+    while (wanted-- > 0 && plan_has_room() && (w = turn_next(taker)) != NULL && plan_from(taker, w->from)) {
+        turn_note_weight(taker, w);
+        plan.looked_at += taker->wait_count;
     }
 }
 
-static void plan_fresh(struct get *g) {
+static void plan_fresh(struct taker *taker) {
     int64_t wanted;
 
-    if (claim_ahead_give(g))
+    if (claim_ahead_give(taker))
         return;
-    wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
+    wanted = taker->has_waited ? 1 : taker->count < config.batch_max ? taker->count : config.batch_max;
 
-    if (g->order == GET_IN_TURN)
-        plan_in_turn(g, wanted);
+    if (taker->order == TAKER_IN_TURN)
+        plan_in_turn(taker, wanted);
     else
-        plan_by_order(g, wanted);
-    if (g->places > 0)
-        get_claim(g);
-    else if (!claim_ahead_give_rest(g))
-        get_wait(g);
+        plan_by_order(taker, wanted);
+    if (taker->places > 0)
+        taker_claim(taker);
+    else if (!claim_ahead_give_rest(taker))
+        taker_wait(taker);
 }
 
 /* ---- planning: watches ---- */
 
-static bool is_watch(const struct get *g) {
-    return g->kind != NULL && g->kind->watches;
+static bool is_watch(const struct taker *taker) {
+    return taker->kind != NULL && taker->kind->watches;
 }
 
-static void plan_fresh_watch(struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++) {
-        if (turn_has_more(g->waits[i].from.q)) {
-            get_deliver(g, NULL, 0);
+static void plan_fresh_watch(struct taker *taker) {
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        if (turn_has_more(taker->waits[i].from.q)) {
+            taker_deliver(taker, NULL, 0);
             return;
         }
     }
-    get_wait(g);
+    taker_wait(taker);
 }
 
 /* A job wakes one watching request. If another request waits behind it, that request gets the job. */
 static void wake_next(struct queue *q) {
-    const struct get *next = get_first_waiting(q);
+    const struct taker *next = waiters_first(q);
 
     if (next != NULL && !is_watch(next))
         queue_signal(q);
@@ -338,16 +338,16 @@ static void wake_next(struct queue *q) {
 /* ---- planning: waiting requests ---- */
 
 /* Plans jobs of q for a waiting request. False if it is a watch, or the pop must wait for another transaction. */
-static bool plan_for(struct queue *q, struct get *g) {
-    if (is_watch(g)) {
-        get_deliver(g, NULL, 0);
+static bool plan_for(struct queue *q, struct taker *taker) {
+    if (is_watch(taker)) {
+        taker_deliver(taker, NULL, 0);
         wake_next(q);
         return false;
     }
-    if (!GET_LEASES(g))
-        return may_pop(q, g->own) && plan_pop(g, q);
-    get_claim(g);
-    plan_slot(q, &take_kinds[TAKE_LEASE], g);
+    if (!TAKER_LEASES(taker))
+        return may_pop(q, taker->own) && plan_pop(taker, q);
+    taker_claim(taker);
+    plan_slot(q, &take_kinds[TAKE_LEASE], taker);
     return true;
 }
 
@@ -356,17 +356,17 @@ static bool plan_for(struct queue *q, struct get *g) {
  * same request or an older one, so the search ends. */
 static void plan_waiting(struct queue *q) {
     struct queue *before, *from = q;
-    struct get *g, *first;
+    struct taker *taker, *first;
 
-    while (q->ahead != NULL && (g = get_first_waiting(q)) != NULL && claim_ahead_give(g))
+    while (q->ahead != NULL && (taker = waiters_first(q)) != NULL && claim_ahead_give(taker))
         continue;
-    if (!turn_has_more(q) || (first = g = get_first_waiting(q)) == NULL)
+    if (!turn_has_more(q) || (first = taker = waiters_first(q)) == NULL)
         return;
-    while ((before = get_find_before(g, from, turn_is_open)) != NULL) {
+    while ((before = taker_find_before(taker, from, turn_is_open)) != NULL) {
         from = before;
-        g = get_first_waiting(from);
+        taker = waiters_first(from);
     }
-    if (!plan_for(from, g) && (from == q || !plan_for(q, first)))
+    if (!plan_for(from, taker) && (from == q || !plan_for(q, first)))
         return;
     if (turn_has_more(q))
         queue_signal(q);
@@ -443,25 +443,25 @@ static void send_planned(struct take *t) {
 
 void take_plan(void) {
     struct queue *q;
-    struct get *g;
+    struct taker *taker;
     struct list *node;
 
     plan.queues = plan.rows = 0;
     plan.looked_at = plan.bytes = 0;
     while (plan_has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
-    while (plan_has_room() && (g = get_next_fresh()) != NULL) {
-        if (plan.rows > 0 && g->count > config.batch_max - plan.rows) {
-            get_put_back(g);
+    while (plan_has_room() && (taker = taker_next_fresh()) != NULL) {
+        if (plan.rows > 0 && taker->count > config.batch_max - plan.rows) {
+            taker_put_back(taker);
             break;
         }
-        plan.looked_at += g->wait_count;
-        if (is_watch(g))
-            plan_fresh_watch(g);
-        else if (GET_LEASES(g))
-            plan_fresh(g);
+        plan.looked_at += taker->wait_count;
+        if (is_watch(taker))
+            plan_fresh_watch(taker);
+        else if (TAKER_LEASES(taker))
+            plan_fresh(taker);
         else
-            plan_fresh_pop(g);
+            plan_fresh_pop(taker);
     }
     plan_ahead();
     while ((node = list_pop_front(&plan.takes)) != NULL)
@@ -563,7 +563,7 @@ int64_t pop_new_id(const struct pop *p) {
 /* Queue 0 means that the job is deleted, not moved. */
 static void encode_places(struct params *p, int col, struct take *t) {
     for (size_t i = 0; i < t->slot_count; i++) {
-        const struct pop *pop = t->slots[i].get->own;
+        const struct pop *pop = t->slots[i].taker->own;
 
         t->slots[i].to_id = t->kind->moves ? pop_new_id(pop) : 0;
         params_int4(p, col, t->kind->moves ? pop->to->id : 0);
@@ -673,12 +673,12 @@ static void take_apply(struct take *t) {
 
 /* The takes of a server end in the order of their transactions. So an earlier claim that found nothing has ended. */
 static void give_way(const struct take *t, struct slot *s) {
-    struct slot to = { .get = s->get == NULL ? NULL : get_find_older(s->get, t->q) };
+    struct slot to = { .taker = s->taker == NULL ? NULL : taker_find_older(s->taker, t->q) };
 
-    if (to.get == NULL)
+    if (to.taker == NULL)
         return;
-    get_claim(to.get);
-    to.place = get_add_place(to.get);
+    taker_claim(to.taker);
+    to.place = taker_add_place(to.taker);
     slot_end(*s);
     *s = to;
 }
@@ -686,8 +686,8 @@ static void give_way(const struct take *t, struct slot *s) {
 /* A moved job stays in the list to which it was moved, even if its client has gone. Applications use that list to
  * find the jobs of failed clients. */
 static void take_give(const struct take *t, const struct job *job, struct slot s) {
-    if (s.get != NULL && s.get->client != NULL) {
-        s.get->jobs[s.place] = *job;
+    if (s.taker != NULL && s.taker->client != NULL) {
+        s.taker->jobs[s.place] = *job;
         job->q->claims.kept++;
     } else if (!t->kind->moves) {
         undelivered_return(job, t->kind->removes);
@@ -720,10 +720,10 @@ static void give_leased(struct take *t) {
         if (given < t->slot_count)
             give_way(t, &t->slots[given]);
         job_claimed(t->q, job->key);
-        if (given < t->slot_count && t->slots[given].get == NULL)
+        if (given < t->slot_count && t->slots[given].taker == NULL)
             claim_ahead_keep(job);
         else
-            take_give(t, job, given < t->slot_count ? t->slots[given] : (struct slot){ .get = NULL });
+            take_give(t, job, given < t->slot_count ? t->slots[given] : (struct slot){ .taker = NULL });
         given++;
     }
 }
@@ -742,7 +742,7 @@ static void moved_arrived(const struct take *t) {
     for (size_t i = 0; i < t->row_count; i++) {
         const struct slot *s = &t->slots[t->moved[i].ordinal - 1];
 
-        take_arrived(s->get->own, s->to_id, &t->moved[i]);
+        take_arrived(s->taker->own, s->to_id, &t->moved[i]);
     }
 }
 
@@ -836,7 +836,7 @@ static void scan_again(struct take *t, bool unknown) {
     }
     queue_reset_scan(t->q);
     for (size_t i = 0; i < t->slot_count && t->kind->moves; i++)
-        queue_reset_scan(((const struct pop *)t->slots[i].get->own)->to);
+        queue_reset_scan(((const struct pop *)t->slots[i].taker->own)->to);
 }
 
 /* Restores the state of the queue from before the plan. The requests wait again. */
@@ -860,8 +860,8 @@ static void take_fail(struct task *task, const struct op_error *err) {
     struct take *t = take_of(task);
 
     for (size_t i = 0; i < t->slot_count; i++)
-        if (t->slots[i].get != NULL)
-            get_refuse(t->slots[i].get, err);
+        if (t->slots[i].taker != NULL)
+            taker_refuse(t->slots[i].taker, err);
     take_give_up(t, false);
 }
 

@@ -7,7 +7,7 @@
 
 /*
  * Takes: GETJOB leases jobs, list commands delete them or move them to another list. Before a transaction is built,
- * take_plan() selects the requests (struct get) that can be served. For each queue it plans one take of each kind for
+ * take_plan() selects the requests (struct taker) that can be served. For each queue it plans one take of each kind for
  * all of them, and one claim by redelivery keys. The rows are given to the requests in the order in which the
  * requests were planned. If a request has no client any more, its jobs are put back (undelivered.h).
  *
@@ -30,7 +30,7 @@ void take_begin_keys(struct params *p);
 /* Appends a key to the arrays queue_id, rank and id, of which col is the first. */
 void take_encode_key(struct params *p, int col, struct job_key key);
 
-/* The jobs that a list command takes, and their target. For such a request, get.own is a struct pop. */
+/* The jobs that a list command takes, and their target. For such a request, taker.own is a struct pop. */
 struct pop {
     enum list_end from;
     struct queue *to; /* the jobs are moved there; it has its row and its consume end. NULL: deleted */

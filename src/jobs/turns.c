@@ -34,26 +34,26 @@ void turn_note_served(const struct wait *w) {
 /* Returns the index of the first queue to take from: the leftmost queue. Queues that had more jobs when they were
  * last served come later. If the search always began at the left, clients that take single jobs would never reach
  * the queues after a deep one. */
-size_t turn_first(const struct get *g) {
-    size_t first = g->wait_count;
+size_t turn_first(const struct taker *taker) {
+    size_t first = taker->wait_count;
 
-    if (g->wait_count == 1)
+    if (taker->wait_count == 1)
         return 0;
-    for (size_t i = 0; i < g->wait_count; i++) {
-        const struct wait *w = &g->waits[i];
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        const struct wait *w = &taker->waits[i];
 
-        if ((first == g->wait_count || *served(w) < *served(&g->waits[first])) && may_serve(w))
+        if ((first == taker->wait_count || *served(w) < *served(&taker->waits[first])) && may_serve(w))
             first = i;
     }
-    return first == g->wait_count ? 0 : first;
+    return first == taker->wait_count ? 0 : first;
 }
 
 /* ---- STRICT ---- */
 
-static const struct wait *first_source_with_jobs(const struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++)
-        if (may_serve(&g->waits[i]))
-            return &g->waits[i];
+static const struct wait *first_source_with_jobs(const struct taker *taker) {
+    for (size_t i = 0; i < taker->wait_count; i++)
+        if (may_serve(&taker->waits[i]))
+            return &taker->waits[i];
     return NULL;
 }
 
@@ -69,13 +69,13 @@ static uint64_t *position(const struct wait *w) {
 }
 
 /* The least position that counts. */
-static uint64_t least_position(const struct get *g) {
+static uint64_t least_position(const struct taker *taker) {
     uint64_t top = 0;
-    uint32_t smallest = g->waits[0].weight;
+    uint32_t smallest = taker->waits[0].weight;
 
-    for (size_t i = 0; i < g->wait_count; i++) {
-        top = *position(&g->waits[i]) > top ? *position(&g->waits[i]) : top;
-        smallest = g->waits[i].weight < smallest ? g->waits[i].weight : smallest;
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        top = *position(&taker->waits[i]) > top ? *position(&taker->waits[i]) : top;
+        smallest = taker->waits[i].weight < smallest ? taker->waits[i].weight : smallest;
     }
     return top > STRIDE / smallest ? top - STRIDE / smallest : 0;
 }
@@ -84,12 +84,12 @@ static uint64_t position_from(const struct wait *w, uint64_t least) {
     return *position(w) > least ? *position(w) : least;
 }
 
-static const struct wait *lightest_source(const struct get *g) {
-    uint64_t least = least_position(g);
+static const struct wait *lightest_source(const struct taker *taker) {
+    uint64_t least = least_position(taker);
     const struct wait *next = NULL;
 
-    for (size_t i = 0; i < g->wait_count; i++) {
-        const struct wait *w = &g->waits[i];
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        const struct wait *w = &taker->waits[i];
 
         if ((next == NULL || position_from(w, least) < position_from(next, least)) && may_serve(w))
             next = w;
@@ -97,13 +97,13 @@ static const struct wait *lightest_source(const struct get *g) {
     return next;
 }
 
-void turn_note_weight(const struct get *g, const struct wait *w) {
-    if (g->order == GET_BY_WEIGHT)
-        *position(w) = position_from(w, least_position(g)) + STRIDE / w->weight;
+void turn_note_weight(const struct taker *taker, const struct wait *w) {
+    if (taker->order == TAKER_BY_WEIGHT)
+        *position(w) = position_from(w, least_position(taker)) + STRIDE / w->weight;
 }
 
 /* ---- both ---- */
 
-const struct wait *turn_next(const struct get *g) {
-    return g->order == GET_STRICT ? first_source_with_jobs(g) : lightest_source(g);
+const struct wait *turn_next(const struct taker *taker) {
+    return taker->order == TAKER_STRICT ? first_source_with_jobs(taker) : lightest_source(taker);
 }

@@ -14,12 +14,12 @@ bool turn_has_more(struct queue *q);
 /* Filter for patterns: the same for queues whose row is not being created or deleted. */
 bool turn_is_open(struct queue *q);
 /* In turn: index of the source to begin with. */
-size_t turn_first(const struct get *g);
+size_t turn_first(const struct taker *taker);
 /* In turn: the source was served. */
 void turn_note_served(const struct wait *w);
 /* STRICT or WEIGHTS: the source to take the next job from. NULL: none has jobs. */
-const struct wait *turn_next(const struct get *g);
+const struct wait *turn_next(const struct taker *taker);
 /* WEIGHTS: a job of the source was planned. */
-void turn_note_weight(const struct get *g, const struct wait *w);
+void turn_note_weight(const struct taker *taker, const struct wait *w);
 
 #endif

@@ -844,7 +844,7 @@ static bool owes_password_too_long(struct client *c) {
 }
 
 static void check_client(struct client *c) {
-    bool waits = c->get != NULL || c->monitor || c->pubsub != NULL;
+    bool waits = c->taker != NULL || c->monitor || c->pubsub != NULL;
 
     check_mute(c);
     if (owes_password_too_long(c))

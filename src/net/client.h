@@ -68,7 +68,7 @@ struct client {
     bool blocked;                /* its last request waits in GETJOB or WAITJOB */
     bool eof;                    /* the client closed its side: no more input will come */
     bool paused;                 /* it is not read, because too many requests or bytes are queued */
-    struct get *get;             /* its GETJOB or list pop, or NULL; see waiters.h */
+    struct taker *taker;         /* its GETJOB or list pop, or NULL; see waiters.h */
     struct list_take *list_take; /* its BLPOP that waits for a row, or NULL; see list_take.h */
     struct job_wait *wait;       /* its WAITJOB, or NULL; see waitjob.h */
     struct worker *worker;       /* its name as a worker, or NULL; see worker.h */

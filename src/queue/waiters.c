@@ -34,7 +34,7 @@ size_t waiters_blocked(void) {
 
 /* The memory of sources without a row, which exist because requests wait for them. Each request counts their
  * whole memory. */
-static size_t rowless_bytes(const struct get_source *sources, size_t count) {
+static size_t rowless_bytes(const struct taker_source *sources, size_t count) {
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -43,52 +43,52 @@ static size_t rowless_bytes(const struct get_source *sources, size_t count) {
     return bytes;
 }
 
-struct get *get_new(struct req *r, const struct get_source *sources, size_t count) {
-    struct get *g = req_alloc(r, sizeof *g + count * sizeof(struct wait));
+struct taker *taker_new(struct req *r, const struct taker_source *sources, size_t count) {
+    struct taker *taker = req_alloc(r, sizeof *taker + count * sizeof(struct wait));
 
-    g->req = r;
-    g->client = r->client;
-    g->client->get = g;
-    g->arrival = ++waiters.arrivals;
-    list_init(&g->in_fresh);
-    g->wait_count = count;
+    taker->req = r;
+    taker->client = r->client;
+    taker->client->taker = taker;
+    taker->arrival = ++waiters.arrivals;
+    list_init(&taker->in_fresh);
+    taker->wait_count = count;
     for (size_t i = 0; i < count; i++) {
-        g->waits[i].from = sources[i];
-        g->waits[i].get = g;
+        taker->waits[i].from = sources[i];
+        taker->waits[i].taker = taker;
         if (sources[i].q != NULL)
             sources[i].q->users++;
-        list_init(&g->waits[i].node);
+        list_init(&taker->waits[i].node);
     }
     req_hold(r, rowless_bytes(sources, count));
-    r->data = g;
-    return g;
+    r->data = taker;
+    return taker;
 }
 
-static void arm_deadline(struct get *g) {
-    if (g->deadline_us != 0 && !timer_is_set(&g->timeout))
-        timer_set(&g->timeout, g->deadline_us, on_timeout);
+static void arm_deadline(struct taker *taker) {
+    if (taker->deadline_us != 0 && !timer_is_set(&taker->timeout))
+        timer_set(&taker->timeout, taker->deadline_us, on_timeout);
 }
 
-void get_start(struct get *g) {
-    g->state = GET_FRESH;
-    arm_deadline(g);
-    list_push_back(&waiters.fresh, &g->in_fresh);
+void taker_start(struct taker *taker) {
+    taker->state = TAKER_FRESH;
+    arm_deadline(taker);
+    list_push_back(&waiters.fresh, &taker->in_fresh);
 }
 
-struct get *get_next_fresh(void) {
+struct taker *taker_next_fresh(void) {
     struct list *node = list_pop_front(&waiters.fresh);
 
-    return node == NULL ? NULL : LIST_ENTRY(node, struct get, in_fresh);
+    return node == NULL ? NULL : LIST_ENTRY(node, struct taker, in_fresh);
 }
 
-void get_put_back(struct get *g) {
-    list_push_front(&waiters.fresh, &g->in_fresh);
+void taker_put_back(struct taker *taker) {
+    list_push_front(&waiters.fresh, &taker->in_fresh);
 }
 
 /* The first of its queues that accept() accepts, or NULL. */
-static struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
-    for (size_t i = 0; i < g->wait_count; i++) {
-        struct get_source from = g->waits[i].from;
+static struct queue *get_find_queue(const struct taker *taker, bool (*accept)(struct queue *q)) {
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        struct taker_source from = taker->waits[i].from;
         struct queue *q = from.q == NULL   ? pattern_find(from.pattern, accept)
                           : accept(from.q) ? from.q
                                            : NULL;
@@ -99,9 +99,10 @@ static struct queue *get_find_queue(const struct get *g, bool (*accept)(struct q
     return NULL;
 }
 
-struct queue *get_find_before(const struct get *g, const struct queue *q, bool (*accept)(struct queue *q)) {
-    for (size_t i = 0; i < g->wait_count && g->order == GET_STRICT; i++) {
-        struct get_source from = g->waits[i].from;
+struct queue *taker_find_before(const struct taker *taker, const struct queue *q,
+                                bool (*accept)(struct queue *q)) {
+    for (size_t i = 0; i < taker->wait_count && taker->order == TAKER_STRICT; i++) {
+        struct taker_source from = taker->waits[i].from;
         struct queue *found = from.q;
 
         if (from.q == q || (from.q == NULL && pattern_has(from.pattern, q)))
@@ -120,14 +121,14 @@ static bool has_budget(struct queue *q) {
     return queue_budget(q) > 0;
 }
 
-bool get_has_budget(const struct get *g) {
-    return get_find_queue(g, has_budget) != NULL;
+bool taker_has_budget(const struct taker *taker) {
+    return get_find_queue(taker, has_budget) != NULL;
 }
 
 /* ---- the lists of the sources ---- */
 
-static struct get *get_of(struct list *node) {
-    return LIST_ENTRY(node, struct wait, node)->get;
+static struct taker *taker_of(struct list *node) {
+    return LIST_ENTRY(node, struct wait, node)->taker;
 }
 
 /* Inserts w by arrival. New requests go to the end. A request whose claim found nothing returns to its old
@@ -136,17 +137,17 @@ static void waiters_insert(struct list *waiters_of, struct wait *w) {
     struct list *first = waiters_of->next;
     struct list *before = waiters_of;
 
-    if (first != before && get_of(first)->arrival > w->get->arrival)
+    if (first != before && taker_of(first)->arrival > w->taker->arrival)
         before = first;
-    while (before->prev != waiters_of && get_of(before->prev)->arrival > w->get->arrival)
+    while (before->prev != waiters_of && taker_of(before->prev)->arrival > w->taker->arrival)
         before = before->prev;
     list_insert_before(before, &w->node);
 }
 
 static void join_queue(struct wait *w, struct queue *q) {
-    if (q->waiting.joined_by != w->get->arrival) {
+    if (q->waiting.joined_by != w->taker->arrival) {
         waiters_insert(&q->waiting.list, w);
-        q->waiting.joined_by = w->get->arrival;
+        q->waiting.joined_by = w->taker->arrival;
         q->waiting.count++;
     }
     if (queue_budget(q) > 0)
@@ -161,9 +162,9 @@ static bool signal_only(struct queue *q) {
 }
 
 static void join_pattern(struct wait *w, struct queue_pattern *pattern) {
-    if (pattern->joined_by != w->get->arrival) {
+    if (pattern->joined_by != w->taker->arrival) {
         waiters_insert(&pattern->waiters, w);
-        pattern->joined_by = w->get->arrival;
+        pattern->joined_by = w->taker->arrival;
         if (pattern->waiter_count++ == 0)
             pattern_set_waiting(pattern, true);
     }
@@ -176,9 +177,9 @@ static void leave_pattern(struct queue_pattern *pattern) {
         pattern_set_waiting(pattern, false);
 }
 
-static void leave_all(struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++) {
-        struct wait *w = &g->waits[i];
+static void leave_all(struct taker *taker) {
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        struct wait *w = &taker->waits[i];
 
         if (list_empty(&w->node))
             continue;
@@ -191,90 +192,90 @@ static void leave_all(struct get *g) {
         w->from.q->waiting.joined_by = 0;
     }
     waiters.blocked--;
-    if (g->client != NULL)
-        g->client->blocked = false;
+    if (taker->client != NULL)
+        taker->client->blocked = false;
 }
 
 /* ---- ends ---- */
 
 /* Ends the request. Its reply is complete. */
-static void get_end(struct get *g) {
-    const struct get_kind *kind = g->kind;
-    struct req *r = g->req;
+static void taker_end(struct taker *taker) {
+    const struct taker_kind *kind = taker->kind;
+    struct req *r = taker->req;
 
-    if (g->state == GET_WAITING)
-        leave_all(g);
-    g->state = GET_DONE;
-    list_remove(&g->in_fresh);
-    timer_stop(&g->timeout);
-    for (size_t i = 0; i < g->wait_count; i++) {
-        if (g->waits[i].from.q != NULL)
-            queue_unwait(g->waits[i].from.q);
+    if (taker->state == TAKER_WAITING)
+        leave_all(taker);
+    taker->state = TAKER_DONE;
+    list_remove(&taker->in_fresh);
+    timer_stop(&taker->timeout);
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        if (taker->waits[i].from.q != NULL)
+            queue_unwait(taker->waits[i].from.q);
         else
-            pattern_leave(g->waits[i].from.pattern);
+            pattern_leave(taker->waits[i].from.pattern);
     }
-    free(g->jobs);
-    g->jobs = NULL;
-    if (g->client != NULL)
-        g->client->get = NULL;
-    /* ended() may end the request, which frees g. */
+    free(taker->jobs);
+    taker->jobs = NULL;
+    if (taker->client != NULL)
+        taker->client->taker = NULL;
+    /* ended() may end the request, which frees taker. */
     if (kind != NULL)
-        kind->ended(g);
+        kind->ended(taker);
     if (kind == NULL || !kind->goes_on)
         req_end(r);
 }
 
-static void waiters_reply_nothing(struct get *g) {
-    if (g->kind != NULL)
-        g->kind->reply_nothing(g);
+static void waiters_reply_nothing(struct taker *taker) {
+    if (taker->kind != NULL)
+        taker->kind->reply_nothing(taker);
     else
-        reply_null_array(g->req);
+        reply_null_array(taker->req);
 }
 
-void get_end_empty(struct get *g) {
-    waiters_reply_nothing(g);
-    get_end(g);
+void taker_end_empty(struct taker *taker) {
+    waiters_reply_nothing(taker);
+    taker_end(taker);
 }
 
-static void get_end_error(struct get *g, const char *error) {
-    reply_error(g->req, "%s", error);
-    get_end(g);
+static void taker_end_error(struct taker *taker, const char *error) {
+    reply_error(taker->req, "%s", error);
+    taker_end(taker);
 }
 
-static void reply_unblocked(struct get *g, bool error) {
+static void reply_unblocked(struct taker *taker, bool error) {
     if (error)
-        reply_error(g->req, WAITERS_UNBLOCKED);
+        reply_error(taker->req, WAITERS_UNBLOCKED);
     else
-        waiters_reply_nothing(g);
+        waiters_reply_nothing(taker);
 }
 
-static void end_unblocked(struct get *g, bool error) {
-    reply_unblocked(g, error);
-    get_end(g);
+static void end_unblocked(struct taker *taker, bool error) {
+    reply_unblocked(taker, error);
+    taker_end(taker);
 }
 
 /* ---- waiting ---- */
 
-static bool is_late(const struct get *g) {
-    return g->deadline_us != 0 && g->deadline_us <= clock_mono();
+static bool is_late(const struct taker *taker) {
+    return taker->deadline_us != 0 && taker->deadline_us <= clock_mono();
 }
 
-void get_wait(struct get *g) {
-    if (g->client == NULL || g->nohang || is_late(g)) {
-        get_end_empty(g);
+void taker_wait(struct taker *taker) {
+    if (taker->client == NULL || taker->nohang || is_late(taker)) {
+        taker_end_empty(taker);
         return;
     }
     if (node_self()->leaving) {
-        get_end_error(g, WAITERS_LEAVING);
+        taker_end_error(taker, WAITERS_LEAVING);
         return;
     }
-    g->state = GET_WAITING;
-    g->has_waited = true;
-    arm_deadline(g);
-    g->client->blocked = true;
+    taker->state = TAKER_WAITING;
+    taker->has_waited = true;
+    arm_deadline(taker);
+    taker->client->blocked = true;
     waiters.blocked++;
-    for (size_t i = 0; i < g->wait_count; i++) {
-        struct wait *w = &g->waits[i];
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        struct wait *w = &taker->waits[i];
 
         if (w->from.q != NULL)
             join_queue(w, w->from.q);
@@ -290,15 +291,15 @@ static bool is_claimed(struct queue *q) {
 
 /* A peer may have added jobs whose notification has not arrived. A request that waits gets it later, but
  * NOHANG does not wait, and STRICT takes no other job before. So their queues are scanned. Queues of patterns are not, because they can be too many. */
-static void look_anyway(const struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++)
-        if (g->waits[i].from.q != NULL && g->waits[i].from.q->id != 0)
-            position_expect(&g->waits[i].from.q->scan);
+static void look_anyway(const struct taker *taker) {
+    for (size_t i = 0; i < taker->wait_count; i++)
+        if (taker->waits[i].from.q != NULL && taker->waits[i].from.q->id != 0)
+            position_expect(&taker->waits[i].from.q->scan);
 }
 
-static bool is_settled(const struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++)
-        if (g->waits[i].from.q == NULL && !pattern_is_settled(g->waits[i].from.pattern))
+static bool is_settled(const struct taker *taker) {
+    for (size_t i = 0; i < taker->wait_count; i++)
+        if (taker->waits[i].from.q == NULL && !pattern_is_settled(taker->waits[i].from.pattern))
             return false;
     return true;
 }
@@ -308,225 +309,228 @@ static void on_settled(struct queue_pattern *pattern) {
     if (pattern->waiter_count > 0)
         (void)pattern_find(pattern, signal_only);
     LIST_EACH_SAFE(node, &waiters.unsettled) {
-        struct get *g = LIST_ENTRY(node, struct get, in_fresh);
+        struct taker *taker = LIST_ENTRY(node, struct taker, in_fresh);
 
-        if (!is_settled(g))
+        if (!is_settled(taker))
             continue;
-        list_remove(&g->in_fresh);
-        get_begin(g);
+        list_remove(&taker->in_fresh);
+        taker_begin(taker);
     }
 }
 
-void get_begin(struct get *g) {
-    if (!is_settled(g)) {
-        arm_deadline(g);
-        list_push_back(&waiters.unsettled, &g->in_fresh);
+void taker_begin(struct taker *taker) {
+    if (!is_settled(taker)) {
+        arm_deadline(taker);
+        list_push_back(&waiters.unsettled, &taker->in_fresh);
         return;
     }
-    if ((g->nohang || g->order == GET_STRICT) && node_has_peers())
-        look_anyway(g);
-    if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)
-        get_start(g);
+    if ((taker->nohang || taker->order == TAKER_STRICT) && node_has_peers())
+        look_anyway(taker);
+    if (taker_has_budget(taker) || get_find_queue(taker, is_claimed) != NULL)
+        taker_start(taker);
     else
-        get_wait(g);
+        taker_wait(taker);
 }
 
-static struct get *earlier(struct get *g, struct list *waiters_of) {
-    struct get *first = list_empty(waiters_of) ? NULL : get_of(waiters_of->next);
+static struct taker *earlier(struct taker *taker, struct list *waiters_of) {
+    struct taker *first = list_empty(waiters_of) ? NULL : taker_of(waiters_of->next);
 
-    return g == NULL || (first != NULL && first->arrival < g->arrival) ? first : g;
+    return taker == NULL || (first != NULL && first->arrival < taker->arrival) ? first : taker;
 }
 
 /* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
-static struct get *waiters_first_waiting(struct queue *q) {
-    struct get *g = earlier(NULL, &q->waiting.list);
+static struct taker *waiters_first_waiting(struct queue *q) {
+    struct taker *taker = earlier(NULL, &q->waiting.list);
     struct queue_pattern *pattern;
     uint32_t from = 0;
 
     while (!q->row.opening && (pattern = patterns_next_waiting(q, &from)) != NULL)
-        g = earlier(g, &pattern->waiters);
-    return g;
+        taker = earlier(taker, &pattern->waiters);
+    return taker;
 }
 
 /* A client that disconnected in this turn still has its request in the list. If a client disconnects later,
  * the jobs that are claimed for it are put back. */
-struct get *get_first_waiting(struct queue *q) {
-    struct get *g;
+struct taker *waiters_first(struct queue *q) {
+    struct taker *taker;
 
-    while ((g = waiters_first_waiting(q)) != NULL) {
-        if (g->client->state != CLIENT_DEAD)
-            return g;
-        waiters_client_gone(g->client);
+    while ((taker = waiters_first_waiting(q)) != NULL) {
+        if (taker->client->state != CLIENT_DEAD)
+            return taker;
+        waiters_client_gone(taker->client);
     }
     return NULL;
 }
 
-struct get *get_find_older(const struct get *g, struct queue *q) {
-    struct get *older = queue_is_awaited(q) ? get_first_waiting(q) : NULL;
+struct taker *taker_find_older(const struct taker *taker, struct queue *q) {
+    struct taker *older = queue_is_awaited(q) ? waiters_first(q) : NULL;
 
-    if (older == NULL || older->kind != NULL || older->arrival >= g->arrival)
+    if (older == NULL || older->kind != NULL || older->arrival >= taker->arrival)
         return NULL;
-    return get_find_before(older, q, has_budget) == NULL ? older : NULL;
+    return taker_find_before(older, q, has_budget) == NULL ? older : NULL;
 }
 
-struct get *get_find_taker(struct queue *q) {
-    struct get *g;
+struct taker *waiters_find_taker(struct queue *q) {
+    struct taker *taker;
 
     if (!queue_is_awaited(q) || q->adds.sent > 0 || q->claims.rows > 0 || queue_is_shut(q) ||
         q->limits.is_held_back || queue_budget(q) > 0)
         return NULL;
-    g = get_first_waiting(q);
-    return g != NULL && get_find_before(g, q, has_budget) == NULL ? g : NULL;
+    taker = waiters_first(q);
+    return taker != NULL && taker_find_before(taker, q, has_budget) == NULL ? taker : NULL;
 }
 
-void get_claim(struct get *g) {
-    if (g->state == GET_WAITING)
-        leave_all(g);
-    g->state = GET_CLAIMING;
+void taker_claim(struct taker *taker) {
+    if (taker->state == TAKER_WAITING)
+        leave_all(taker);
+    taker->state = TAKER_CLAIMING;
 }
 
-size_t get_add_place(struct get *g) {
-    if ((g->places & (g->places - 1)) == 0)
-        g->jobs = xrealloc(g->jobs, (g->places == 0 ? 1 : 2 * g->places) * sizeof *g->jobs);
-    g->jobs[g->places] = (struct job){ 0 };
-    g->pending++;
-    return g->places++;
+size_t taker_add_place(struct taker *taker) {
+    if ((taker->places & (taker->places - 1)) == 0)
+        taker->jobs =
+            xrealloc(taker->jobs, (taker->places == 0 ? 1 : 2 * taker->places) * sizeof *taker->jobs);
+    taker->jobs[taker->places] = (struct job){ 0 };
+    taker->pending++;
+    return taker->places++;
 }
 
 /* ---- results ---- */
 
-static void deliver_own(struct get *g, const struct job *jobs, size_t count) {
-    g->kind->deliver(g, jobs, count);
+static void deliver_own(struct taker *taker, const struct job *jobs, size_t count) {
+    taker->kind->deliver(taker, jobs, count);
     jobs_note_delivered(jobs, count);
 }
 
-void get_deliver(struct get *g, const struct job *jobs, size_t count) {
-    if (g->kind != NULL)
-        deliver_own(g, jobs, count);
+void taker_deliver(struct taker *taker, const struct job *jobs, size_t count) {
+    if (taker->kind != NULL)
+        deliver_own(taker, jobs, count);
     else
-        jobs_deliver(g->req, g->client, jobs, count, g->form);
-    get_end(g);
+        jobs_deliver(taker->req, taker->client, jobs, count, taker->form);
+    taker_end(taker);
 }
 
-void get_refuse(struct get *g, const struct op_error *err) {
+void taker_refuse(struct taker *taker, const struct op_error *err) {
     char text[256];
     int len = snprintf(text, sizeof text, "DBERR the database refused the claim: %s (SQLSTATE %s)",
                        err->message, err->sqlstate);
 
-    if (g->refusal == NULL)
-        g->refusal = memcpy(req_alloc(g->req, sizeof text), text,
-                            len < (int)sizeof text ? (size_t)len + 1 : sizeof text);
+    if (taker->refusal == NULL)
+        taker->refusal = memcpy(req_alloc(taker->req, sizeof text), text,
+                                len < (int)sizeof text ? (size_t)len + 1 : sizeof text);
 }
 
 /* STRICT tries one queue after another. */
-static unsigned tries_of(const struct get *g) {
-    return MAX_TRIES + (g->order == GET_STRICT ? (unsigned)g->wait_count : 0);
+static unsigned tries_of(const struct taker *taker) {
+    return MAX_TRIES + (taker->order == TAKER_STRICT ? (unsigned)taker->wait_count : 0);
 }
 
 /* A place is empty if a claim brought fewer rows than requested. */
-void get_finish(struct get *g) {
+void taker_finish(struct taker *taker) {
     size_t count = 0;
 
-    for (size_t i = 0; i < g->places; i++)
-        if (g->jobs[i].q != NULL)
-            g->jobs[count++] = g->jobs[i];
-    g->places = 0;
+    for (size_t i = 0; i < taker->places; i++)
+        if (taker->jobs[i].q != NULL)
+            taker->jobs[count++] = taker->jobs[i];
+    taker->places = 0;
     if (count > 0) {
-        get_deliver(g, g->jobs, count);
+        taker_deliver(taker, taker->jobs, count);
         return;
     }
-    free(g->jobs);
-    g->jobs = NULL;
-    if (g->refusal != NULL) {
-        get_end_error(g, g->refusal);
+    free(taker->jobs);
+    taker->jobs = NULL;
+    if (taker->refusal != NULL) {
+        taker_end_error(taker, taker->refusal);
         return;
     }
-    if (g->unblocked) {
-        end_unblocked(g, g->with_error);
+    if (taker->unblocked) {
+        end_unblocked(taker, taker->with_error);
         return;
     }
     /* The job of a redelivery key may have been deleted, and other jobs may be there. The number of tries is
      * bounded, because peers may take all of them. */
-    if (!g->has_waited && g->client != NULL && ++g->tries < tries_of(g) && get_has_budget(g))
-        get_start(g);
+    if (!taker->has_waited && taker->client != NULL && ++taker->tries < tries_of(taker) &&
+        taker_has_budget(taker))
+        taker_start(taker);
     else
-        get_wait(g);
+        taker_wait(taker);
 }
 
 /* ---- disconnection, CLIENT UNBLOCK, timeouts ---- */
 
 /* The request goes on without a client. The jobs that are being claimed for it are put back. */
-static void abandon(struct get *g) {
-    timer_stop(&g->timeout);
-    g->client->get = NULL;
-    g->client = NULL;
+static void abandon(struct taker *taker) {
+    timer_stop(&taker->timeout);
+    taker->client->taker = NULL;
+    taker->client = NULL;
 }
 
 bool waiters_has(const struct client *c) {
-    return c->list_take != NULL || (c->get != NULL && !c->get->nohang);
+    return c->list_take != NULL || (c->taker != NULL && !c->taker->nohang);
 }
 
 void waiters_client_gone(struct client *c) {
-    struct get *g = c->get;
+    struct taker *taker = c->taker;
 
-    if (g == NULL)
+    if (taker == NULL)
         return;
-    if (g->state == GET_CLAIMING)
-        abandon(g);
+    if (taker->state == TAKER_CLAIMING)
+        abandon(taker);
     else
-        get_end(g);
+        taker_end(taker);
 }
 
 bool waiters_unblock(struct client *c, bool error) {
-    struct get *g = c->get;
+    struct taker *taker = c->taker;
 
-    if (g == NULL || g->nohang || g->unblocked)
+    if (taker == NULL || taker->nohang || taker->unblocked)
         return false;
-    if (g->state != GET_CLAIMING) {
-        end_unblocked(g, error);
+    if (taker->state != TAKER_CLAIMING) {
+        end_unblocked(taker, error);
         return true;
     }
-    if (g->moves) {
-        g->unblocked = true;
-        g->with_error = error;
+    if (taker->moves) {
+        taker->unblocked = true;
+        taker->with_error = error;
         return true;
     }
     /* The claim goes on without a client, and the jobs that it brings are put back. */
-    reply_unblocked(g, error);
-    abandon(g);
-    client_detach(g->req);
+    reply_unblocked(taker, error);
+    abandon(taker);
+    client_detach(taker->req);
     return true;
 }
 
 void waiters_end_all(const char *error) {
     LIST_EACH_SAFE(node, client_list(CLIENT_OPEN)) {
-        struct get *g = LIST_ENTRY(node, struct client, in_state)->get;
+        struct taker *taker = LIST_ENTRY(node, struct client, in_state)->taker;
 
-        if (g == NULL || g->state != GET_WAITING)
+        if (taker == NULL || taker->state != TAKER_WAITING)
             continue;
         if (error != NULL)
-            get_end_error(g, error);
+            taker_end_error(taker, error);
         else
-            get_end_empty(g);
+            taker_end_empty(taker);
     }
 }
 
 /* A list pop that is claiming does not time out. Its claim removes the jobs, so other requests can no longer
  * get them. And a request that finds a job at once gets it, however short its timeout is. It ends soon. */
-static bool is_being_served(const struct get *g) {
-    return !GET_LEASES(g) && !g->kind->watches && g->state != GET_WAITING && batch_connected(CONN_WRITE);
+static bool is_being_served(const struct taker *taker) {
+    return !TAKER_LEASES(taker) && !taker->kind->watches && taker->state != TAKER_WAITING &&
+           batch_connected(CONN_WRITE);
 }
 
 static void on_timeout(struct timer *t) {
-    struct get *g = CONTAINER_OF(t, struct get, timeout);
+    struct taker *taker = CONTAINER_OF(t, struct taker, timeout);
 
-    if (is_being_served(g))
+    if (is_being_served(taker))
         return;
-    if (g->state != GET_CLAIMING) {
-        get_end_empty(g);
+    if (taker->state != TAKER_CLAIMING) {
+        taker_end_empty(taker);
         return;
     }
-    abandon(g);
-    waiters_reply_nothing(g);
-    client_detach(g->req);
+    abandon(taker);
+    waiters_reply_nothing(taker);
+    client_detach(taker->req);
 }

@@ -12,8 +12,8 @@
 #include "queue/queue.h"
 
 /*
- * GETJOB requests (struct get): which request waits for which queue, in order of arrival, and how jobs reach
- * it. List pops are such requests, too (struct get_kind).
+ * Takers: GETJOB and the list commands that take elements (struct taker_kind). This module knows which taker waits for
+ * which queue, in order of arrival, and how jobs reach it.
  *
  * A request is fresh until the next transaction is built. If one of its queues may have jobs, it claims then;
  * otherwise it waits. A waiting request is served one job, by the first of its queues that has one, after all
@@ -22,41 +22,41 @@
  * When its client disconnects, a waiting request ends. A claiming request goes on without a client, and the
  * jobs that are claimed for it are put back (undelivered.h).
  */
-#define GET_STATES(X)                                                           \
-    X(GET_FRESH, "fresh")                                                       \
-    X(GET_WAITING, "waiting")                                                   \
-    X(GET_CLAIMING, "claiming") /* jobs for it are being claimed or inserted */ \
-    X(GET_DONE, "done")
+#define TAKER_STATES(X)                                                           \
+    X(TAKER_FRESH, "fresh")                                                       \
+    X(TAKER_WAITING, "waiting")                                                   \
+    X(TAKER_CLAIMING, "claiming") /* jobs for it are being claimed or inserted */ \
+    X(TAKER_DONE, "done")
 
 /* The order in which a request over several queues takes jobs from them. */
-enum get_order { GET_IN_TURN, GET_STRICT, GET_BY_WEIGHT };
+enum taker_order { TAKER_IN_TURN, TAKER_STRICT, TAKER_BY_WEIGHT };
 
-enum get_state {
+enum taker_state {
 #define X(id, name) id,
-    GET_STATES(X)
+    TAKER_STATES(X)
 #undef X
 };
 
-struct get;
+struct taker;
 
 /* The callbacks of commands other than GETJOB that take jobs, and wait for them in the same way. */
-struct get_kind {
-    bool leases;  /* it leases jobs as GETJOB does; false: it removes them, and get.own is a struct pop */
+struct taker_kind {
+    bool leases;  /* it leases jobs as GETJOB does; false: it removes them, and taker.own is a struct pop */
     bool watches; /* it takes no job: deliver() is called without jobs as soon as a job is ready */
     bool goes_on; /* ended() ends the request, now or later */
     /* Replies the jobs. */
-    void (*deliver)(struct get *g, const struct job *jobs, size_t count);
+    void (*deliver)(struct taker *taker, const struct job *jobs, size_t count);
     /* Replies that there is no job. */
-    void (*reply_nothing)(struct get *g);
+    void (*reply_nothing)(struct taker *taker);
     /* The take ends. Unless goes_on is set, the reply is complete, and the request ends, too. */
-    void (*ended)(struct get *g);
+    void (*ended)(struct taker *taker);
 };
 
 /* A request that leases jobs. */
-#define GET_LEASES(g) ((g)->kind == NULL || (g)->kind->leases)
+#define TAKER_LEASES(taker) ((taker)->kind == NULL || (taker)->kind->leases)
 
 /* The source of a request: a queue, or the queues that match a pattern. */
-struct get_source {
+struct taker_source {
     struct queue *q;               /* NULL: the source is a pattern */
     struct queue_pattern *pattern; /* kept until the request ends */
 };
@@ -64,18 +64,18 @@ struct get_source {
 /* A waiting request in the list of one of its sources. */
 struct wait {
     struct list node;
-    struct get_source from;
-    struct get *get;
-    uint32_t weight; /* GET_BY_WEIGHT: at least 1 */
+    struct taker_source from;
+    struct taker *taker;
+    uint32_t weight; /* TAKER_BY_WEIGHT: at least 1 */
 };
 
-struct get {
-    const struct get_kind *kind; /* NULL: GETJOB */
-    void *own;                   /* data of the kind */
+struct taker {
+    const struct taker_kind *kind; /* NULL: GETJOB */
+    void *own;                     /* data of the kind */
     struct req *req;
     struct client *client; /* NULL after it has disconnected */
-    enum get_state state;
-    enum get_order order;
+    enum taker_state state;
+    enum taker_order order;
     bool nohang;
     bool moves;    /* it moves elements to another list; they stay there, so the client must get the reply */
     unsigned form; /* of the reply of GETJOB: JOBS_WITH_COUNTERS ... */
@@ -100,42 +100,43 @@ struct get {
 void waiters_init(void);
 
 /* Creates a request over sources[count]. r->client must be connected. The caller sets the other fields. */
-struct get *get_new(struct req *r, const struct get_source *sources, size_t count);
+struct taker *taker_new(struct req *r, const struct taker_source *sources, size_t count);
 /* Puts the request back at the head of the list of unplanned requests. */
-void get_put_back(struct get *g);
-/* STRICT: a queue that accept() accepts and that g names before q. NULL: there is none, or g is not STRICT. */
-struct queue *get_find_before(const struct get *g, const struct queue *q, bool (*accept)(struct queue *q));
+void taker_put_back(struct taker *taker);
+/* STRICT: a queue that accept() accepts and that taker names before q. NULL: there is none, or taker is not STRICT. */
+struct queue *taker_find_before(const struct taker *taker, const struct queue *q,
+                                bool (*accept)(struct queue *q));
 /* True if one of its queues may have a ready job. */
-bool get_has_budget(const struct get *g);
+bool taker_has_budget(const struct taker *taker);
 /* Starts a request whose fields are set: it claims if there may be jobs, else it waits. */
-void get_begin(struct get *g);
+void taker_begin(struct taker *taker);
 /* Makes it fresh: the next transaction may claim for it. */
-void get_start(struct get *g);
+void taker_start(struct taker *taker);
 /* Removes and returns the oldest fresh request, or NULL. */
-struct get *get_next_fresh(void);
+struct taker *taker_next_fresh(void);
 /* Lets it wait at its old place. It ends if it must not wait, its timeout is over, or the server is leaving. */
-void get_wait(struct get *g);
+void taker_wait(struct taker *taker);
 /* The waiter of q that has waited longest and whose client is connected, or NULL. */
-struct get *get_first_waiting(struct queue *q);
-/* The waiter of q that takes a job in place of g, because it has waited longer; NULL: none. When g was chosen, the
+struct taker *waiters_first(struct queue *q);
+/* The waiter of q that takes a job in place of taker, because it has waited longer; NULL: none. When taker was chosen, the
  * waiter was claiming from another queue, and that claim found nothing. */
-struct get *get_find_older(const struct get *g, struct queue *q);
+struct taker *taker_find_older(const struct taker *taker, struct queue *q);
 /* The same, if a new job may be handed off to it without a claim: no other job is ready, or about to be,
  * before the new one, and q has no limits. The caller checks the kind of the request, and the options of the
  * job. */
-struct get *get_find_taker(struct queue *q);
+struct taker *waiters_find_taker(struct queue *q);
 /* Removes it from the lists of its sources and makes it claiming. */
-void get_claim(struct get *g);
+void taker_claim(struct taker *taker);
 /* Adds a place to the reply, and returns its index. */
-size_t get_add_place(struct get *g);
+size_t taker_add_place(struct taker *taker);
 /* A claim for it was refused. If its other claims bring no job, it ends with that error. */
-void get_refuse(struct get *g, const struct op_error *err);
+void taker_refuse(struct taker *taker, const struct op_error *err);
 /* Its claims have ended: replies the jobs, or waits again. */
-void get_finish(struct get *g);
+void taker_finish(struct taker *taker);
 /* Replies jobs[count] and ends the request. */
-void get_deliver(struct get *g, const struct job *jobs, size_t count);
+void taker_deliver(struct taker *taker, const struct job *jobs, size_t count);
 /* Ends the request with the reply that there is no job. */
-void get_end_empty(struct get *g);
+void taker_end_empty(struct taker *taker);
 
 /* True if c has a GETJOB or a list pop that may wait. False for NOHANG, which does not wait. */
 bool waiters_has(const struct client *c);

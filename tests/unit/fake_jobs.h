@@ -293,13 +293,13 @@ static inline int fake_jobs_stop(void **state) {
 
 /* GETJOB COUNT count FROM queues, as the command starts it. */
 static inline void ask_for(int number, const char *queues, int64_t count) {
-    struct get *g = new_get(number, queues);
+    struct taker *g = new_get(number, queues);
 
     g->count = count;
-    if (get_has_budget(g))
-        get_start(g);
+    if (taker_has_budget(g))
+        taker_start(g);
     else
-        get_wait(g);
+        taker_wait(g);
 }
 
 #endif

@@ -22,7 +22,7 @@
 
 struct getter {
     struct client client;
-    struct get *get; /* while it is under way */
+    struct taker *taker; /* while it is under way */
     bool killed;
     int ends; /* of all its requests */
 };
@@ -123,7 +123,7 @@ static inline void getter_on_end(struct req *r) {
 
     assert_true(r->done);
     g->ends++;
-    g->get = NULL;
+    g->taker = NULL;
     if (r->client != NULL && !g->killed)
         getter_note_reply(getter_number(g), &r->own);
     req_free(r);
@@ -174,7 +174,7 @@ static inline void getters_start(void) {
 /* Everything that was begun must have ended. */
 static inline void getters_stop(void) {
     for (int i = 1; i < GETTERS; i++) {
-        assert_null(getters[i].get);
+        assert_null(getters[i].taker);
         free(getters[i].client.unsent);
         worker_leave(&getters[i].client);
     }
@@ -204,13 +204,13 @@ static inline int getters_teardown(void **state) {
 }
 
 /* names: of queues, separated by blanks; queue "q3" has the id 3. */
-static inline struct get *new_get(int number, const char *names) {
+static inline struct taker *new_get(int number, const char *names) {
     struct slice argv = { (const char *)&number, sizeof number };
     struct req *r = req_new(1, &argv, NULL, getter_on_end);
-    struct get_source sources[512] = { 0 };
+    struct taker_source sources[512] = { 0 };
     size_t count = 0;
 
-    assert_null(getters[number].get);
+    assert_null(getters[number].taker);
     r->client = &getters[number].client;
     for (; *names != '\0'; names += strcspn(names, " ") + (names[strcspn(names, " ")] == ' ')) {
         struct queue *q = queue_get((struct slice){ names, strcspn(names, " ") });
@@ -219,9 +219,9 @@ static inline struct get *new_get(int number, const char *names) {
             queue_set_id(q, atoi(names + 1));
         sources[count++].q = q;
     }
-    getters[number].get = get_new(r, sources, count);
-    getters[number].get->count = 1;
-    return getters[number].get;
+    getters[number].taker = taker_new(r, sources, count);
+    getters[number].taker->count = 1;
+    return getters[number].taker;
 }
 
 static inline struct queue *queue_named(const char *name) {
@@ -239,7 +239,7 @@ static inline const char *waiting_for(const char *name) {
 
     text[0] = '\0';
     LIST_EACH(node, &queue_named(name)->waiting.list) {
-        struct get *g = LIST_ENTRY(node, struct wait, node)->get;
+        struct taker *g = LIST_ENTRY(node, struct wait, node)->taker;
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%d", len > 0 ? " " : "",
                                 getter_number(getter_of(g->client)));

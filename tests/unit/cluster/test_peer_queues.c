@@ -70,7 +70,7 @@ static void test_a_waiter_is_woken(void **state) {
 
     (void)state;
     introduce();
-    get_wait(new_get(1, "q7"));
+    taker_wait(new_get(1, "q7"));
     hear("a7,0,101,1");
     assert_ptr_equal(queue_next_signalled(), q);
     waiters_end_all(NULL);
@@ -146,7 +146,7 @@ static void test_flushed(void **state) {
     introduce();
     queue_count_total(q, 5);
     lease_add(key_of(5), clock_db() + US_PER_S);
-    get_wait(new_get(1, "q7"));
+    taker_wait(new_get(1, "q7"));
     hear("f");
     assert_int_equal(q->counters.total, 0);
     assert_false(lease_known(5));
@@ -195,12 +195,12 @@ static void test_outbox_of_a_new_queue_waits_for_its_row(void **state) {
 static void test_a_queue_that_has_no_row_here(void **state) {
     PGresult *rows = fake_rows(6);
     struct queue *q = queue_get(SLICE("nine"));
-    struct get *g;
+    struct taker *g;
 
     (void)state;
     introduce();
     g = new_get(1, "q7");
-    get_wait(g);
+    taker_wait(g);
     hear("p9");
     assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     set_queue_row(rows, 0, 9, "nine", PAUSE_OUT);
@@ -223,7 +223,7 @@ static void test_a_row_has_changed(void **state) {
     introduce();
     queue_set_pause(q, PAUSE_OUT);
     queue_heard_ready(q, key_of(5));
-    get_wait(new_get(1, "q7"));
+    taker_wait(new_get(1, "q7"));
     assert_null(queue_next_signalled());
     hear("p7");
     assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));

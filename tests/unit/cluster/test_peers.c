@@ -56,7 +56,7 @@ static void test_tells_that_clients_wait(void **state) {
     unsigned waiting;
 
     (void)state;
-    get_wait(new_get(1, "q7"));
+    taker_wait(new_get(1, "q7"));
     peers_tick();
     waiters_end_all(NULL);
     outbox_note(OUTBOX_SUSPECT);

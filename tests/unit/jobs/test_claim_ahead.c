@@ -25,10 +25,10 @@ static void insert_jobs(int count) {
 
 /* GETJOB FROM queues, as the command starts it. */
 static void ask(int number, const char *queues) {
-    struct get *g = new_get(number, queues);
+    struct taker *g = new_get(number, queues);
 
     if (!claim_ahead_give_new(g))
-        get_begin(g);
+        taker_begin(g);
 }
 
 /* The number of rows that the claims of the next transaction ask for; 0: there is no transaction. */
@@ -138,7 +138,7 @@ static void test_a_waiting_request_gets_a_job_ahead_first(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     batch_flush();
-    get_wait(new_get(11, "q1"));
+    taker_wait(new_get(11, "q1"));
     fake_commit_round();
     getter_replies();
     ask(12, "q1");
@@ -172,12 +172,12 @@ static void test_the_last_jobs(void **state) {
     getter_replies();
     assert_int_equal(queue_named("q1")->counters.len, 0);
     for (int i = 0; i < AHEAD; i++) {
-        struct get *g = new_get(12, i % 2 == 0 ? "q1" : "q2 q1");
+        struct taker *g = new_get(12, i % 2 == 0 ? "q1" : "q2 q1");
 
         g->nohang = true;
         g->count = 3;
         if (!claim_ahead_give_new(g))
-            get_begin(g);
+            taker_begin(g);
         fake_commit_all();
         assert_non_null(strstr(getter_replies(), "12:q1="));
     }

@@ -29,23 +29,23 @@ static const char *random_queue(void) {
 
 static void ask(int number) {
     static const char *const names[] = { "q1", "q2 q3", "q3 q1 q2", "q3", "q1 q3" };
-    struct get *g = new_get(number, names[random_below(LENGTH(names))]);
+    struct taker *g = new_get(number, names[random_below(LENGTH(names))]);
 
     g->count = 1 + (int64_t)random_below(6);
     g->nohang = random_below(4) == 0;
-    if (get_has_budget(g))
-        get_start(g);
+    if (taker_has_budget(g))
+        taker_start(g);
     else
-        get_wait(g);
+        taker_wait(g);
 }
 
 static void change_client(int number) {
     struct getter *g = &getters[number];
 
-    if (g->get == NULL) {
+    if (g->taker == NULL) {
         getter_returns(number);
         ask(number);
-    } else if (random_below(3) == 0 && g->get->client != NULL) {
+    } else if (random_below(3) == 0 && g->taker->client != NULL) {
         g->killed = true;
         waiters_client_gone(&g->client);
         undelivered_return_unsent(&g->client);
@@ -201,11 +201,11 @@ static void check_rest(void) {
 
 static void drain(void) {
     for (int number = 1; number <= CLIENTS; number++) {
-        if (getters[number].get != NULL)
+        if (getters[number].taker != NULL)
             continue;
         getter_returns(number);
-        get_start(new_get(number, "q1 q2 q3"));
-        getters[number].get->count = FAKE_JOBS;
+        taker_start(new_get(number, "q1 q2 q3"));
+        getters[number].taker->count = FAKE_JOBS;
         fake_commit_all();
     }
 }

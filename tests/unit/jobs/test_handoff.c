@@ -50,7 +50,7 @@ static int stop(void **state) {
 }
 
 static void wait_for(int number, const char *queue) {
-    get_wait(new_get(number, queue));
+    taker_wait(new_get(number, queue));
 }
 
 /* ---- ADDJOB ---- */
@@ -320,11 +320,11 @@ static void test_goes_before_the_commit(void **state) {
 }
 
 static void test_timeout_before_the_commit(void **state) {
-    struct get *g = new_get(1, "q1");
+    struct taker *g = new_get(1, "q1");
 
     (void)state;
     g->deadline_us = clock_mono() + 1000;
-    get_wait(g);
+    taker_wait(g);
     add("ADDJOB q1 a 0");
     batch_flush();
     timers_run(clock_mono() + 1000);

@@ -79,25 +79,25 @@ static void push(void (*handler)(struct req *r), int elements) {
     handler(r);
 }
 
-static void reply_nothing(struct get *g) {
+static void reply_nothing(struct taker *g) {
     reply_null_array(g->req);
 }
 
-static void ended(struct get *g) {
+static void ended(struct taker *g) {
     (void)g;
 }
 
-static const struct get_kind kind = { .reply_nothing = reply_nothing, .ended = ended };
+static const struct taker_kind kind = { .reply_nothing = reply_nothing, .ended = ended };
 static const struct pop from_left = { .from = END_LEFT };
 
 /* BLMPOP 0 1 q1 LEFT COUNT count. */
 static void wait_for(int number, int64_t count) {
-    struct get *g = new_get(number, "q1");
+    struct taker *g = new_get(number, "q1");
 
     g->kind = &kind;
     g->own = (void *)&from_left;
     g->count = count;
-    get_wait(g);
+    taker_wait(g);
 }
 
 static const struct fake_statement *sent(size_t i) {
@@ -172,7 +172,7 @@ static void test_unblock_before_the_row(void **state) {
     assert_pushed("-UNBLOCKED");
     assert_false(list_take_unblock(&getters[1].client, true));
     open_queue(END_NONE);
-    assert_null(getters[1].client.get);
+    assert_null(getters[1].client.taker);
     assert_false(waiters_has(&getters[1].client));
 }
 
@@ -186,7 +186,7 @@ static void test_unblock_before_the_front(void **state) {
     assert_true(list_take_unblock(&getters[1].client, false));
     assert_pushed("*-1");
     fake_commit_empty(fake_write_conn());
-    assert_null(getters[1].client.get);
+    assert_null(getters[1].client.taker);
 }
 
 /* ---- a new list ---- */

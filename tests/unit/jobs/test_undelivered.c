@@ -269,18 +269,18 @@ static void test_written_jobs_are_not_put_back(void **state) {
 
 /* ---- moved ---- */
 
-static void reply_body(struct get *g, const struct job *jobs, size_t count) {
+static void reply_body(struct taker *g, const struct job *jobs, size_t count) {
     assert_int_equal(count, 1);
     assert_true(slice_equal(jobs[0].body, slice_str("body")));
     reply_null_array(g->req);
 }
 
-static void reply_none(struct get *g) {
+static void reply_none(struct taker *g) {
     (void)g;
     fail();
 }
 
-static void ended(struct get *g) {
+static void ended(struct taker *g) {
     (void)g;
 }
 
@@ -302,18 +302,18 @@ static PGresult *row_of_move(const char *group) {
 
 /* A job is moved from "q1" to "q2", which is committed. */
 static void move_one(enum list_end from, const char *group) {
-    static const struct get_kind moving = { .deliver = reply_body,
-                                            .reply_nothing = reply_none,
-                                            .ended = ended };
+    static const struct taker_kind moving = { .deliver = reply_body,
+                                              .reply_nothing = reply_none,
+                                              .ended = ended };
     struct pop pop = { from, queue_named("q2"), END_LEFT };
-    struct get *g = new_get(2, "q1");
+    struct taker *g = new_get(2, "q1");
     PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };
 
     queue_named("q1")->list.consume_end = pop.to->list.consume_end = END_LEFT;
     queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 1 });
     g->kind = &moving;
     g->own = &pop;
-    get_begin(g);
+    taker_begin(g);
     batch_flush();
     assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt,
                      from == END_LEFT ? SQL_MOVE_FIRST : SQL_MOVE_LAST);

@@ -210,22 +210,22 @@ static void wait_and_serve(void) {
 
     getters_start();
     for (int i = 1; i < GETTERS; i++)
-        get_wait(new_get(i, i % 2 ? "q1 q2 q3 q1" : "q2"));
+        taker_wait(new_get(i, i % 2 ? "q1 q2 q3 q1" : "q2"));
     jobs[0] = a_job("q1", 1);
     jobs[1] = a_job("q2", 2);
-    get_claim(getters[1].get);
-    get_deliver(getters[1].get, jobs, 2);
-    get_claim(getters[2].get);
+    taker_claim(getters[1].taker);
+    taker_deliver(getters[1].taker, jobs, 2);
+    taker_claim(getters[2].taker);
     for (int i = 0; i < 20; i++) {
-        size_t place = get_add_place(getters[2].get);
+        size_t place = taker_add_place(getters[2].taker);
 
-        getters[2].get->jobs[place] = a_job("q2", 10 + i);
+        getters[2].taker->jobs[place] = a_job("q2", 10 + i);
     }
-    get_finish(getters[2].get);
-    get_claim(getters[3].get);
-    get_add_place(getters[3].get);
-    get_refuse(getters[3].get, &(struct op_error){ "53100", "no room" });
-    get_finish(getters[3].get);
+    taker_finish(getters[2].taker);
+    taker_claim(getters[3].taker);
+    taker_add_place(getters[3].taker);
+    taker_refuse(getters[3].taker, &(struct op_error){ "53100", "no room" });
+    taker_finish(getters[3].taker);
     getter_hangs_up(4);
     waiters_client_gone(&getters[4].client);
     assert_true(waiters_unblock(&getters[5].client, true));

@@ -21,12 +21,12 @@ static int stop(void **state) {
 }
 
 static void wait_for(int number, const char *names) {
-    get_wait(new_get(number, names));
+    taker_wait(new_get(number, names));
 }
 
-static struct get *get_of(int number) {
-    assert_non_null(getters[number].get);
-    return getters[number].get;
+static struct taker *taker_of(int number) {
+    assert_non_null(getters[number].taker);
+    return getters[number].taker;
 }
 
 static void gone(int number) {
@@ -35,7 +35,7 @@ static void gone(int number) {
 }
 
 static int first_of(const char *name) {
-    struct get *g = get_first_waiting(queue_named(name));
+    struct taker *g = waiters_first(queue_named(name));
 
     return g == NULL ? 0 : getter_number(getter_of(g->client));
 }
@@ -65,13 +65,13 @@ static void test_order_of_arrival(void **state) {
     assert_int_equal(queue_named("q1")->waiting.count, 3);
     assert_int_equal(waiters_blocked(), 3);
     assert_true(getters[3].client.blocked);
-    assert_ptr_equal(getters[3].client.get, get_of(3));
+    assert_ptr_equal(getters[3].client.taker, taker_of(3));
     assert_int_equal(first_of("q1"), 3);
-    get_claim(get_of(3));
+    taker_claim(taker_of(3));
     assert_false(getters[3].client.blocked);
     assert_int_equal(first_of("q1"), 1);
-    get_end_empty(get_of(3));
-    assert_null(getters[3].client.get);
+    taker_end_empty(taker_of(3));
+    assert_null(getters[3].client.taker);
     assert_replies("3:nil");
     assert_waiting("q1", "1 2");
 }
@@ -84,13 +84,13 @@ static void test_several_queues(void **state) {
     assert_waiting("q1", "1 3");
     assert_waiting("q2", "1 2");
     assert_waiting("q3", "2 3");
-    get_claim(get_of(1));
+    taker_claim(taker_of(1));
     assert_waiting("q1", "3");
     assert_waiting("q2", "2");
     assert_waiting("q3", "2 3");
     assert_int_equal(queue_named("q1")->waiting.count, 1);
     assert_int_equal(waiters_blocked(), 2);
-    get_end_empty(get_of(1));
+    taker_end_empty(taker_of(1));
     assert_int_equal(queue_named("q3")->users, 2);
     assert_int_equal(queue_named("q1")->users, 1);
 }
@@ -100,11 +100,11 @@ static void test_one_queue_named_twice(void **state) {
     wait_for(1, "q1 q1");
     wait_for(2, "q1");
     assert_int_equal(first_of("q1"), 1);
-    get_claim(get_of(1));
+    taker_claim(taker_of(1));
     assert_waiting("q1", "2");
-    get_finish(get_of(1));
+    taker_finish(taker_of(1));
     assert_int_equal(first_of("q1"), 1);
-    get_end_empty(get_of(1));
+    taker_end_empty(taker_of(1));
     assert_waiting("q1", "2");
 }
 
@@ -127,18 +127,18 @@ static void test_signals_when_there_is_something(void **state) {
 static void test_fresh_ones_in_order(void **state) {
     (void)state;
     for (int i = 1; i <= 4; i++)
-        get_start(new_get(i, "q1"));
+        taker_start(new_get(i, "q1"));
     assert_waiting("q1", "");
     gone(2);
-    assert_ptr_equal(get_next_fresh(), get_of(1));
-    get_wait(get_of(1));
-    get_start(new_get(5, "q1"));
-    assert_ptr_equal(get_next_fresh(), get_of(3));
-    assert_ptr_equal(get_next_fresh(), get_of(4));
-    assert_ptr_equal(get_next_fresh(), get_of(5));
-    assert_null(get_next_fresh());
+    assert_ptr_equal(taker_next_fresh(), taker_of(1));
+    taker_wait(taker_of(1));
+    taker_start(new_get(5, "q1"));
+    assert_ptr_equal(taker_next_fresh(), taker_of(3));
+    assert_ptr_equal(taker_next_fresh(), taker_of(4));
+    assert_ptr_equal(taker_next_fresh(), taker_of(5));
+    assert_null(taker_next_fresh());
     for (int i = 3; i <= 5; i++)
-        get_end_empty(get_of(i));
+        taker_end_empty(taker_of(i));
     assert_replies("3:nil 4:nil 5:nil");
     assert_int_equal(getters[2].ends, 1);
 }
@@ -146,22 +146,22 @@ static void test_fresh_ones_in_order(void **state) {
 static void test_budget(void **state) {
     (void)state;
     wait_for(1, "q1 q2");
-    assert_false(get_has_budget(get_of(1)));
+    assert_false(taker_has_budget(taker_of(1)));
     queue_job_returned(queue_named("q2"), (struct job_key){ 2, 0, 1 });
-    assert_true(get_has_budget(get_of(1)));
+    assert_true(taker_has_budget(taker_of(1)));
     queue_set_pause(queue_named("q2"), PAUSE_OUT);
-    assert_false(get_has_budget(get_of(1)));
+    assert_false(taker_has_budget(taker_of(1)));
 }
 
 /* ---- clients that may not wait ---- */
 
 static void test_nohang(void **state) {
-    struct get *g = new_get(1, "q1");
+    struct taker *g = new_get(1, "q1");
 
     (void)state;
     g->nohang = true;
     assert_false(waiters_has(&getters[1].client));
-    get_wait(g);
+    taker_wait(g);
     assert_replies("1:nil");
     assert_waiting("q1", "");
     assert_false(waiters_has(&getters[1].client));
@@ -170,20 +170,20 @@ static void test_nohang(void **state) {
 }
 
 static void test_late(void **state) {
-    struct get *g = new_get(1, "q1");
+    struct taker *g = new_get(1, "q1");
 
     (void)state;
     g->deadline_us = clock_mono();
-    get_wait(g);
+    taker_wait(g);
     assert_replies("1:nil");
     assert_true(timers_next() == INT64_MAX);
 }
 
 static void wait_until(int number, const char *names, int64_t due) {
-    struct get *g = new_get(number, names);
+    struct taker *g = new_get(number, names);
 
     g->deadline_us = due;
-    get_wait(g);
+    taker_wait(g);
 }
 
 static void test_timeouts(void **state) {
@@ -208,34 +208,34 @@ static void test_timeouts(void **state) {
 }
 
 static void test_timeout_before_the_first_txn(void **state) {
-    struct get *g = new_get(1, "q1");
+    struct taker *g = new_get(1, "q1");
 
     (void)state;
     g->deadline_us = clock_mono() + 1000;
-    get_start(g);
+    taker_start(g);
     timers_run(clock_mono() + 1000);
     assert_replies("1:nil");
-    assert_null(get_next_fresh());
+    assert_null(taker_next_fresh());
 }
 
 /* The client gets its reply at once. The jobs of the claim find no client. */
 static void test_timeout_while_claiming(void **state) {
-    struct get *g;
+    struct taker *g;
 
     (void)state;
     wait_until(1, "q1", clock_mono() + 1000);
-    g = get_of(1);
-    get_claim(g);
-    get_add_place(g);
+    g = taker_of(1);
+    taker_claim(g);
+    taker_add_place(g);
     timers_run(clock_mono() + 1000);
     assert_replies("1:nil");
-    assert_null(getters[1].client.get);
+    assert_null(getters[1].client.taker);
     assert_null(g->client);
     assert_int_equal(getters[1].ends, 0);
     assert_true(timers_next() == INT64_MAX);
     gone(1);
     g->pending = 0;
-    get_finish(g);
+    taker_finish(g);
     assert_int_equal(getters[1].ends, 1);
     assert_replies("");
 }
@@ -243,18 +243,18 @@ static void test_timeout_while_claiming(void **state) {
 /* ---- in vain ---- */
 
 static void in_vain(int number) {
-    get_add_place(get_of(number));
-    get_of(number)->pending = 0;
-    get_finish(get_of(number));
+    taker_add_place(taker_of(number));
+    taker_of(number)->pending = 0;
+    taker_finish(taker_of(number));
 }
 
 static void test_back_to_the_old_place(void **state) {
     (void)state;
     for (int i = 1; i <= 5; i++)
         wait_for(i, i % 2 == 0 ? "q1 q2" : "q1");
-    get_claim(get_of(2));
-    get_claim(get_of(1));
-    get_claim(get_of(4));
+    taker_claim(taker_of(2));
+    taker_claim(taker_of(1));
+    taker_claim(taker_of(4));
     assert_waiting("q1", "3 5");
     in_vain(4);
     assert_waiting("q1", "3 4 5");
@@ -271,42 +271,42 @@ static void test_back_to_the_old_place(void **state) {
 
 /* The client came before the clients that began to wait during its claim. */
 static void test_fresh_one_in_vain(void **state) {
-    struct get *g = new_get(1, "q1");
+    struct taker *g = new_get(1, "q1");
 
     (void)state;
-    get_start(g);
+    taker_start(g);
     wait_for(2, "q1");
-    assert_ptr_equal(get_next_fresh(), g);
-    get_claim(g);
+    assert_ptr_equal(taker_next_fresh(), g);
+    taker_claim(g);
     wait_for(3, "q1");
     in_vain(1);
     assert_waiting("q1", "1 2 3");
 }
 
 static void test_fresh_one_tries_again(void **state) {
-    struct get *g = new_get(1, "q1");
+    struct taker *g = new_get(1, "q1");
 
     (void)state;
-    get_start(g);
-    get_next_fresh();
-    get_claim(g);
+    taker_start(g);
+    taker_next_fresh();
+    taker_claim(g);
     queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 1 });
     in_vain(1);
     assert_waiting("q1", "");
-    assert_ptr_equal(get_next_fresh(), g);
-    get_wait(g);
+    assert_ptr_equal(taker_next_fresh(), g);
+    taker_wait(g);
     /* From now on other clients may go first, in turn. */
-    get_claim(g);
+    taker_claim(g);
     in_vain(1);
-    assert_null(get_next_fresh());
+    assert_null(taker_next_fresh());
     assert_waiting("q1", "1");
 }
 
 static void test_in_vain_and_late(void **state) {
     (void)state;
     wait_until(1, "q1", clock_mono() + 1);
-    get_claim(get_of(1));
-    while (clock_mono() < get_of(1)->deadline_us)
+    taker_claim(taker_of(1));
+    while (clock_mono() < taker_of(1)->deadline_us)
         clock_turn();
     in_vain(1);
     assert_replies("1:nil");
@@ -315,17 +315,17 @@ static void test_in_vain_and_late(void **state) {
 /* ---- deliveries ---- */
 
 static void test_places_in_order(void **state) {
-    struct get *g = new_get(1, "q1 q2");
+    struct taker *g = new_get(1, "q1 q2");
     const char *const bodies[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
 
     (void)state;
-    get_claim(g);
+    taker_claim(g);
     for (size_t i = 0; i < 100; i++)
-        assert_int_equal(get_add_place(g), i);
+        assert_int_equal(taker_add_place(g), i);
     assert_int_equal(g->pending, 100);
     for (size_t i = 0; i < 8; i++)
         g->jobs[(i * 5 + 3) % 8 * 12] = job_of(i % 2 == 0 ? "q1" : "q2", (int64_t)i + 1, bodies[i]);
-    get_finish(g);
+    taker_finish(g);
     assert_replies("1:q2=b,q1=g,q2=d,q1=a,q2=f,q1=c,q2=h,q1=e");
 }
 
@@ -333,14 +333,14 @@ static void test_delivery(void **state) {
     uint64_t delivered = stats.jobs_delivered;
     struct job jobs[] = { job_of("q1", 7, "one"), job_of("q2", 8, "two") };
     const struct client *c = &getters[1].client;
-    struct get *g = new_get(1, "q1 q2");
+    struct taker *g = new_get(1, "q1 q2");
 
     (void)state;
     getters[1].client.bytes_out = 500;
     buf_append_str(&getters[1].client.out, "+PONG\r\n");
     g->form = JOBS_WITH_COUNTERS;
-    get_claim(g);
-    get_deliver(g, jobs, 2);
+    taker_claim(g);
+    taker_deliver(g, jobs, 2);
     assert_replies("1:q1=onenacks/2additional-deliveries/3,q2=twonacks/2additional-deliveries/3");
     assert_int_equal(stats.jobs_delivered, delivered + 2);
     assert_int_equal(queue_named("q1")->counters.jobs_out, 1);
@@ -358,8 +358,8 @@ static void test_delivery_to_a_waiting_client(void **state) {
 
     (void)state;
     wait_for(1, "q1 q2 q3");
-    get_claim(get_of(1));
-    get_deliver(get_of(1), &job, 1);
+    taker_claim(taker_of(1));
+    taker_deliver(taker_of(1), &job, 1);
     assert_replies("1:q2=one");
     assert_waiting("q1", "");
     assert_int_equal(waiters_blocked(), 0);
@@ -376,7 +376,7 @@ static void test_gone_while_waiting(void **state) {
     assert_waiting("q1", "");
     assert_waiting("q2", "2");
     assert_int_equal(getters[1].ends, 1);
-    assert_null(getters[1].client.get);
+    assert_null(getters[1].client.taker);
     assert_int_equal(waiters_blocked(), 1);
     assert_true(timers_next() == INT64_MAX);
     gone(1);
@@ -385,19 +385,19 @@ static void test_gone_while_waiting(void **state) {
 }
 
 static void test_gone_while_claiming(void **state) {
-    struct get *g;
+    struct taker *g;
 
     (void)state;
     wait_until(1, "q1", clock_mono() + 1000000);
-    g = get_of(1);
-    get_claim(g);
-    get_add_place(g);
+    g = taker_of(1);
+    taker_claim(g);
+    taker_add_place(g);
     gone(1);
     assert_int_equal(getters[1].ends, 0);
     assert_null(g->client);
     assert_true(timers_next() == INT64_MAX);
     g->pending = 0;
-    get_finish(g);
+    taker_finish(g);
     assert_int_equal(getters[1].ends, 1);
     assert_waiting("q1", "");
 }
@@ -422,7 +422,7 @@ static void test_gone_is_noticed_before_a_claim(void **state) {
 
 /* The same during a claim, which continues without a client. */
 static void test_unblock(void **state) {
-    struct get *g;
+    struct taker *g;
 
     (void)state;
     assert_false(waiters_unblock(&getters[1].client, false));
@@ -432,12 +432,12 @@ static void test_unblock(void **state) {
     assert_true(waiters_unblock(&getters[1].client, false));
     assert_true(waiters_unblock(&getters[3].client, true));
     assert_false(waiters_unblock(&getters[1].client, true));
-    g = get_of(2);
-    get_claim(g);
+    g = taker_of(2);
+    taker_claim(g);
     assert_true(waiters_unblock(&getters[2].client, true));
     assert_replies("1:nil 3:-UNBLOCKED 2:-UNBLOCKED");
     assert_null(g->client);
-    get_finish(g);
+    taker_finish(g);
     assert_waiting("q1", "");
 }
 
@@ -449,32 +449,32 @@ static void test_unblock_while_moving(void **state) {
     wait_for(1, "q1");
     wait_for(2, "q1");
     for (int i = 1; i <= 2; i++) {
-        get_of(i)->moves = true;
-        get_claim(get_of(i));
-        (void)get_add_place(get_of(i));
+        taker_of(i)->moves = true;
+        taker_claim(taker_of(i));
+        (void)taker_add_place(taker_of(i));
         assert_true(waiters_unblock(&getters[i].client, true));
         assert_false(waiters_unblock(&getters[i].client, true));
-        get_of(i)->pending = 0;
+        taker_of(i)->pending = 0;
     }
     assert_replies("");
-    get_of(1)->jobs[0] = job;
-    get_finish(get_of(1));
-    get_finish(get_of(2));
+    taker_of(1)->jobs[0] = job;
+    taker_finish(taker_of(1));
+    taker_finish(taker_of(2));
     assert_replies("1:q1=body 2:-UNBLOCKED");
 }
 
 static void test_end_all(void **state) {
     (void)state;
     wait_for(1, "q1");
-    get_start(new_get(2, "q1"));
+    taker_start(new_get(2, "q1"));
     wait_for(3, "q2 q1");
     waiters_end_all(WAITERS_LEAVING);
     assert_replies("1:-LEAVING 3:-LEAVING");
     wait_for(1, "q1");
     waiters_end_all(NULL);
     assert_replies("1:nil");
-    assert_ptr_equal(get_next_fresh(), get_of(2));
-    get_end_empty(get_of(2));
+    assert_ptr_equal(taker_next_fresh(), taker_of(2));
+    taker_end_empty(taker_of(2));
 }
 
 /* ---- any order of events ---- */
@@ -501,26 +501,26 @@ static void serve(int number) {
     if (random_below(2) == 0)
         in_vain(number);
     else
-        get_deliver(get_of(number), &job, 1);
+        taker_deliver(taker_of(number), &job, 1);
 }
 
 static void change(int number) {
-    struct get *g = getters[number].get;
+    struct taker *g = getters[number].taker;
 
     if (g == NULL && !getters[number].killed)
         ask(number);
     else if (g == NULL)
         getters[number].killed = false;
     else if (g->client == NULL)
-        get_finish(g);
+        taker_finish(g);
     else if (random_below(6) == 0)
         gone(number);
-    else if (g->state == GET_CLAIMING)
+    else if (g->state == TAKER_CLAIMING)
         serve(number);
     else if (random_below(4) == 0)
         waiters_unblock(&getters[number].client, false);
     else
-        get_claim(g);
+        taker_claim(g);
 }
 
 /* Each list has exactly the waiting clients of its queue, in the order of arrival. */
@@ -528,17 +528,17 @@ static void check_lists(void) {
     size_t blocked = 0;
 
     for (int i = 1; i < GETTERS; i++)
-        blocked += getters[i].get != NULL && getters[i].get->state == GET_WAITING;
+        blocked += getters[i].taker != NULL && getters[i].taker->state == TAKER_WAITING;
     assert_int_equal(waiters_blocked(), blocked);
     QUEUE_EACH(q) {
         uint64_t last = 0;
         int64_t count = 0;
 
         LIST_EACH(node, &q->waiting.list) {
-            struct get *g = LIST_ENTRY(node, struct wait, node)->get;
+            struct taker *g = LIST_ENTRY(node, struct wait, node)->taker;
             int number = getter_number(getter_of(g->client));
 
-            assert_int_equal(g->state, GET_WAITING);
+            assert_int_equal(g->state, TAKER_WAITING);
             assert_true(arrival_of[number] > last);
             last = arrival_of[number];
             count++;
@@ -556,7 +556,7 @@ static void test_any_order(void **state) {
         buf_reset(&getter_log, SIZE_MAX);
     }
     for (int i = 1; i <= 20; i++)
-        while (getters[i].get != NULL)
+        while (getters[i].taker != NULL)
             change(i);
 }
 
