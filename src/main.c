@@ -112,7 +112,7 @@ static void on_client_close(struct client *c) {
     multi_discard(c);
     pubsub_unsubscribe_all(c);
     undelivered_return_unsent(c);
-    deliveries_forget(c);
+    undelivered_forget(c);
     worker_leave(c);
     monitor_stop(c);
 }
@@ -121,7 +121,7 @@ static const struct client_hooks client_hooks = {
     .on_command = command_exec,
     .is_waiting = main_is_waiting,
     .on_close = on_client_close,
-    .on_written = deliveries_written,
+    .on_written = undelivered_written,
     .on_placed = deliveries_placed,
 };
 
@@ -129,17 +129,17 @@ static void on_conn_ready(struct db_conn *conn) {
     if (conn->kind != CONN_WRITE)
         return;
     if (server.check) {
-        load_start();
+        bootstrap_start();
         return;
     }
     if (primary_was_promoted())
         queue_restore();
-    load_start();
+    bootstrap_start();
     peers_reconnected();
     schedule_look();
 }
 
-static const struct db_hooks db_hooks = { on_conn_ready, embedded_trouble };
+static const struct db_hooks db_hooks = { on_conn_ready, postmaster_trouble };
 
 /* ---- stopping ---- */
 
@@ -221,7 +221,7 @@ static bool is_pending(void) {
 }
 
 static void wait_for_events(void) {
-    int64_t wait = is_pending() ? 0 : cron_wait();
+    int64_t wait = is_pending() ? 0 : maintenance_wait();
     struct timeval tv = { wait / US_PER_S, wait % US_PER_S };
 
     event_add(server.timer, &tv);
@@ -245,7 +245,7 @@ static void main_run(void) {
     while (!is_stopped()) {
         tell_of_start();
         wait_for_events();
-        cron_turn();
+        maintenance_turn();
         http_turn();
         clients_resume();
         long_works_turn();
@@ -273,7 +273,7 @@ static _Noreturn void refuse(const char *why) {
 static void limit_clients(void) {
     char err[256];
 
-    if (!files_prepare(err, sizeof err))
+    if (!fd_limit_prepare(err, sizeof err))
         refuse(err);
 }
 
@@ -342,9 +342,9 @@ static const char *start_database(void) {
 
     if (config.database[0] != '\0')
         return config.database;
-    if (!embedded_start(server.base, err, sizeof err))
+    if (!postmaster_start(server.base, err, sizeof err))
         refuse(err);
-    return embedded_conninfo();
+    return postmaster_conninfo();
 }
 
 static void on_loaded(void) {
@@ -407,7 +407,7 @@ static void main_start(void) {
         refuse(err);
     write_pidfile();
     give_up_root();
-    load_hooks(on_loaded, peers_announce_unknown);
+    bootstrap_hooks(on_loaded, peers_announce_unknown);
     config_on_change("loglevel", on_log_changed);
     config_on_change("log-format", on_log_changed);
     config_on_change("maxmemory", memory_budget_set);
@@ -431,7 +431,7 @@ static void main_stop(void) {
     client_shutdown();
     peers_stop();
     batch_stop();
-    embedded_stop();
+    postmaster_stop();
     remove_pidfile();
     log_notice("server", "stopped");
 }
@@ -445,7 +445,7 @@ static const char *check_postgres(char **visited) {
     const char *running = config.database;
 
     if (running[0] == '\0')
-        running = *visited = embedded_visit();
+        running = *visited = postmaster_visit();
 
     if (running == NULL)
         return start_database();
@@ -465,8 +465,8 @@ static int main_check(void) {
     if (!check_here(err, sizeof err) || !node_make_guest(err, sizeof err) ||
         !system_user_choose(&server.user, config.user, err, sizeof err))
         refuse(err);
-    load_only_look();
-    load_hooks(on_loaded, on_loaded);
+    bootstrap_only_read();
+    bootstrap_hooks(on_loaded, on_loaded);
     conninfo = check_postgres(&visited);
     give_up_root();
     db_init(server.base, conninfo, &db_hooks);
@@ -483,7 +483,7 @@ static int main_check(void) {
     else
         fprintf(stderr, "pgdisque: the database cannot be reached: %s\n", db_last_error());
     batch_stop();
-    embedded_stop();
+    postmaster_stop();
     free(visited);
     return server.checked ? 0 : 1;
 }

@@ -93,7 +93,7 @@ static enum word_result next_word(char *line, size_t *at, bool quotes, struct sl
     size_t end;
 
     if (quotes)
-        return word_next(line, strlen(line), at, word);
+        return tokenizer_next(line, strlen(line), at, word);
     *at += strspn(line + *at, " \t\r\n");
     end = *at + strcspn(line + *at, " \t\r\n");
     *word = (struct slice){ line + *at, end - *at };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/match.h"
+#include "base/glob.h"
 
 const char *rule_error_text(enum rule_error error) {
     static const char *const texts[] = {

@@ -139,7 +139,7 @@ static void cluster_reset(struct req *r) {
         req_error(r, "ERR CLUSTER RESET removes all jobs and is not allowed. The option enable-debug-command "
                      "allows it, and is read only at start.");
     else
-        admin_flush_all(r);
+        flush_all_start(r);
 }
 
 static void cluster_saveconfig(struct req *r) {

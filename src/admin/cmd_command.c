@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include "acl/right.h"
-#include "base/match.h"
+#include "base/glob.h"
 #include "commands/command_docs.h"
 #include "commands/command_keys.h"
 #include "commands/dispatch.h"

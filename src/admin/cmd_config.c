@@ -1,7 +1,7 @@
 /* CONFIG GET, SET, RESETSTAT, REWRITE. */
 #include "acl/user.h"
+#include "base/glob.h"
 #include "base/log.h"
-#include "base/match.h"
 #include "base/stats.h"
 #include "base/turn.h"
 #include "commands/dispatch.h"

@@ -36,7 +36,7 @@ static struct {
 /* A pooler in the wrong mode breaks the session of LISTEN first. */
 static void look_at_channel(struct findings *f) {
     f->checks++;
-    if (channel_is_failing())
+    if (notify_bus_is_failing())
         findings_addf(
             f, SEVERITY_WARNING, "channel",
             "give LISTEN its own session: connect directly, or through a pooler in session mode; see the log",
@@ -46,7 +46,7 @@ static void look_at_channel(struct findings *f) {
 }
 
 static void look_at_files(struct findings *f) {
-    int wanted = files_clients_wanted();
+    int wanted = fd_limit_clients();
 
     f->checks++;
     if (wanted > config.maxclients)

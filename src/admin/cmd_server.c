@@ -37,7 +37,7 @@ void cmd_wait(struct req *r) {
     else if (timeout < 0)
         usage_invalid(r, 2, "ERR timeout is negative");
     else
-        req_int(r, standbys_count());
+        req_int(r, replication_count());
 }
 
 void cmd_time(struct req *r) {
@@ -90,7 +90,7 @@ void cmd_loadjob(struct req *r) {
 /* DEBUG. */
 
 static void debug_flushall(struct req *r) {
-    admin_flush_all(r);
+    flush_all_start(r);
 }
 
 static bool parse_seconds(struct slice text, double *out) {

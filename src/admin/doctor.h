@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 #include <libpq-fe.h>
-#include "admin/report.h"
+#include "admin/findings.h"
 #include "pg/pooler_check.h"
 
 /*

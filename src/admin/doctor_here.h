@@ -2,7 +2,7 @@
 #define DOCTOR_HERE_H
 
 #include <stdint.h>
-#include "admin/report.h"
+#include "admin/findings.h"
 
 /* Checks this machine. Needs no connection. */
 void doctor_look_here(struct findings *f);

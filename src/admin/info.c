@@ -72,10 +72,10 @@ static void queues_section(struct buf *out) {
 
 /* There is no append-only file. These are the values of a file without problems. */
 static void persistence_section(struct buf *out) {
-    buf_printf(out, "loading:%d\r\n", load_is_under_way());
+    buf_printf(out, "loading:%d\r\n", bootstrap_is_under_way());
     buf_printf(out, "aof_enabled:%d\r\naof_state:%s\r\n", config.appendonly,
                config.appendonly ? "on" : "off");
-    standbys_info(out);
+    replication_info(out);
     buf_append_str(out, "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                         "aof_last_rewrite_time_sec:-1\r\naof_current_rewrite_time_sec:-1\r\n"
                         "aof_last_bgrewrite_status:ok\r\naof_last_write_status:ok\r\n"

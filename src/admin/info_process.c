@@ -186,7 +186,7 @@ static void database(struct buf *out) {
 
     info_line(out, "database", embedded ? "embedded" : config_database_redacted());
     if (embedded)
-        buf_printf(out, "database_process_id:%ld\r\n", (long)embedded_pid());
+        buf_printf(out, "database_process_id:%ld\r\n", (long)postmaster_pid());
     buf_printf(out, "database_version:%d\r\ndatabase_connected:%d\r\n", db_server_version(),
                batch_connected(CONN_WRITE));
     info_line(out, "database_host", embedded ? "" : primary_host());

@@ -111,10 +111,10 @@ static void metrics_clients(struct buf *out) {
 
 static void metrics_database(struct buf *out) {
     metric_value(out, METRIC_DATABASE_CONNECTED, batch_connected(CONN_WRITE));
-    metric_value(out, METRIC_LOADING, load_is_under_way());
+    metric_value(out, METRIC_LOADING, bootstrap_is_under_way());
     metric_value(out, METRIC_DATABASE_TIMELINE, (double)primary_timeline());
-    metric_known(out, METRIC_STANDBYS_REQUIRED, standbys_required());
-    metric_known(out, METRIC_STANDBYS_CONNECTED, standbys_connected());
+    metric_known(out, METRIC_STANDBYS_REQUIRED, replication_required());
+    metric_known(out, METRIC_STANDBYS_CONNECTED, replication_connected());
     metric_value(out, METRIC_DATABASE_DEAD_ROWS, (double)(dead_rows_of_jobs() + dead_rows_of_counters()));
     metric_histogram(out, METRIC_TRANSACTION_SECONDS, &stats_commits);
 }

@@ -32,7 +32,7 @@ static bool is_zone_file(const char *path) {
     return is;
 }
 
-bool zone_exists(const char *name) {
+bool timezone_exists(const char *name) {
     char path[512];
 
     if (name[0] == '\0')
@@ -41,7 +41,7 @@ bool zone_exists(const char *name) {
     return timezone_is_name(name) && is_zone_file(path);
 }
 
-void zone_enter(const char *name) {
+void timezone_enter(const char *name) {
     char path[512];
 
     zone.utc = name[0] == '\0';
@@ -53,7 +53,7 @@ void zone_enter(const char *name) {
     tzset();
 }
 
-void zone_leave(void) {
+void timezone_leave(void) {
     if (zone.utc)
         return;
     if (zone.own != NULL)
@@ -64,7 +64,7 @@ void zone_leave(void) {
     tzset();
 }
 
-int32_t zone_offset_at(int64_t at) {
+int32_t timezone_offset_at(int64_t at) {
     time_t moment = (time_t)at;
     struct tm local;
 

@@ -51,7 +51,7 @@ static bool unquote(char *line, size_t end, char quote, size_t *from, size_t *to
     return *from == end || tokenizer_is_blank(line[*from]);
 }
 
-enum word_result word_next(char *line, size_t end, size_t *from, struct slice *word) {
+enum word_result tokenizer_next(char *line, size_t end, size_t *from, struct slice *word) {
     size_t start, to;
 
     while (*from < end && tokenizer_is_blank(line[*from]))

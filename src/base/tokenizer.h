@@ -13,6 +13,6 @@
 enum word_result { WORD_FOUND, WORD_END, WORD_UNBALANCED };
 
 /* The next word of line[*from .. end). The word is unquoted in place, and *from moves behind it. */
-enum word_result word_next(char *line, size_t end, size_t *from, struct slice *word) MUST_CHECK;
+enum word_result tokenizer_next(char *line, size_t end, size_t *from, struct slice *word) MUST_CHECK;
 
 #endif

@@ -19,18 +19,18 @@ static struct {
     .connected = STANDBYS_UNKNOWN,
 };
 
-void standbys_ask(void) {
+void replication_ask(void) {
     batch_add_idle(&standbys.task);
 }
 
 /* If the role may not see the standbys, they are assumed to be connected: the commit or the ms-timeout
  * decides. */
-bool standbys_reach(int count) {
+bool replication_reach(int count) {
     return standbys.required >= count &&
            (standbys.connected == STANDBYS_UNKNOWN || standbys.connected >= count);
 }
 
-int standbys_count(void) {
+int replication_count(void) {
     int count = standbys.required;
 
     if (standbys.connected != STANDBYS_UNKNOWN && standbys.connected < count)
@@ -38,11 +38,11 @@ int standbys_count(void) {
     return count > 0 ? count : 0;
 }
 
-int standbys_required(void) {
+int replication_required(void) {
     return standbys.required;
 }
 
-int standbys_connected(void) {
+int replication_connected(void) {
     return standbys.connected;
 }
 
@@ -94,7 +94,7 @@ static void words(struct buf *out) {
         words_of_standbys(out);
 }
 
-void standbys_info(struct buf *out) {
+void replication_info(struct buf *out) {
     static const char *const names[] = {
 #define X(id, name, setting) name,
         DURABILITIES(X)

@@ -9,16 +9,16 @@
  * synchronous_standby_names of the database decides whether there are any. */
 
 /* Polls the database again. */
-void standbys_ask(void);
+void replication_ask(void);
 /* True if a commit can be on `count` standbys before its reply. False until the first result. */
-bool standbys_reach(int count);
+bool replication_reach(int count);
 /* The number of standbys that have a commit before its reply; 0 until the first result. */
-int standbys_count(void);
+int replication_count(void);
 /* Standbys that a commit waits for, and the connected standbys of synchronous_standby_names, or STANDBYS_UNKNOWN. */
-int standbys_required(void);
-int standbys_connected(void);
+int replication_required(void);
+int replication_connected(void);
 #define STANDBYS_UNKNOWN (-1)
 /* Appends the lines of INFO about durability, with a sentence in words. */
-void standbys_info(struct buf *out);
+void replication_info(struct buf *out);
 
 #endif

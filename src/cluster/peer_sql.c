@@ -69,9 +69,9 @@ static void peer_sql_hear_item(const char *text) {
     if (item == OUTBOX_CLOCK && count == 1)
         clock_db_reached(numbers[0]);
     else if (item == OUTBOX_WAKE && count == 2)
-        expiry_wake_at(numbers[1]);
+        expire_wake_at(numbers[1]);
     else if (item == OUTBOX_POLL && count == 1)
-        expiry_reset_scan();
+        expire_reset_scan();
     else if (item == OUTBOX_CANCELLED && count == 5)
         peer_sql_hear_cancel(numbers);
     if (count > 0 && item != OUTBOX_CANCELLED && item != OUTBOX_WAKE && item != OUTBOX_CLOCK)

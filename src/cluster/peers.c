@@ -165,7 +165,7 @@ static void find_returned_peers(void) {
     if (returned_peers)
         deal_with_the_dead(clock_mono() - RETURNED_US);
     if (any)
-        load_nodes();
+        bootstrap_nodes();
 }
 
 static void peers_begin_run(struct peer *p, uint64_t run, uint64_t message) {
@@ -173,7 +173,7 @@ static void peers_begin_run(struct peer *p, uint64_t run, uint64_t message) {
     p->node->run = run;
     p->last_message = message - 1;
     p->synced = p->scans_reset = false;
-    load_nodes();
+    bootstrap_nodes();
 }
 
 static void appear(struct node *n) {
@@ -240,7 +240,7 @@ static void hear_note(struct peer *p, enum outbox_item item) {
         outbox_send_all();
         break;
     case OUTBOX_NODES:
-        load_nodes();
+        bootstrap_nodes();
         break;
     case OUTBOX_SCHEDULES:
         schedule_look();
@@ -249,7 +249,7 @@ static void hear_note(struct peer *p, enum outbox_item item) {
         waitjob_heard_asking();
         break;
     case OUTBOX_FLUSHED:
-        admin_flushed();
+        flush_all_note();
         break;
     case OUTBOX_SUSPECT:
         missed(clock_mono() - BEAT_US);
@@ -387,7 +387,7 @@ void peers_turn(void) {
 bool peers_idle(void) {
     bool urgent;
 
-    return !peers.left || !notify_bus_is_up() || (!outbox_has(&urgent) && !channel_is_busy());
+    return !peers.left || !notify_bus_is_up() || (!outbox_has(&urgent) && !notify_bus_is_busy());
 }
 
 /* ---- periodic work ---- */
@@ -404,7 +404,7 @@ static void poll_database(void) {
         peer_queues_look();
     if (peers.ticks % SUSPECT_TICKS == 0) {
         queue_suspect_all();
-        load_nodes();
+        bootstrap_nodes();
     }
 }
 
@@ -424,18 +424,18 @@ void peers_tick(void) {
     if (stood_still || peers.ticks % (deaf ? DEAF_ROW_BEAT_TICKS : ROW_BEAT_TICKS) == 0)
         node_row_beat();
     if (peers.ticks % HOUR_TICKS == 0)
-        load_nodes();
+        bootstrap_nodes();
     if (peers.ticks % SECOND_TICKS != 0)
         return;
     if (peers.ticks % RETURNED_TICKS == 0)
         find_returned_peers();
     if (node_row_is_forgotten())
-        load_register();
+        bootstrap_register();
     if (deaf)
         poll_database();
     /* This server wakes the delayed jobs of a peer if the peer fails. */
     if (deaf || node_has_peers())
-        expiry_wake_at(clock_db());
+        expire_wake_at(clock_db());
     counter_audit_tick();
 }
 

@@ -86,7 +86,7 @@ static void delete_pages(struct req *r, struct queue **queues, size_t count) {
             (struct key_del){ .pages = { .q = queues[i], .op = &op_empty_list, .ended = on_key_ended },
                               .whole = d,
                               .was_key = queue_is_key(queues[i]) };
-        list_pages_begin(&d->each[i].pages);
+        bulk_begin(&d->each[i].pages);
     }
 }
 

@@ -120,7 +120,7 @@ static void expire_begin(struct expiring *e) {
                                     .wake_at = e->wake_at,
                                     .before = e->before,
                                     .ended = on_expiring_ended };
-    list_pages_begin(&e->pages);
+    bulk_begin(&e->pages);
 }
 
 /* Translates the options to a range of expiry times. at_ms is in milliseconds. */

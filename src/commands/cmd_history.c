@@ -63,7 +63,7 @@ static void reply_history(struct req *r, const struct history *h, const struct h
 /* The figures of the server are as secret as those of METRICS. */
 static void history_of_server(struct req *r, enum history_range range) {
     if (rights_allow_or_reply(r, command_lookup(SLICE("metrics"))))
-        reply_history(r, server_history(), server_history_shapes, range);
+        reply_history(r, queue_history_of_server(), server_history_shapes, range);
     else
         req_end(r);
 }

@@ -1,7 +1,7 @@
 /* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT: Redis' commands about keys, which are queues. */
 #include <sodium.h>
 #include "base/clock.h"
-#include "base/match.h"
+#include "base/glob.h"
 #include "base/time_budget.h"
 #include "commands/dispatch.h"
 #include "commands/library_life.h"
@@ -104,7 +104,7 @@ void cmd_keys(struct req *r) {
     filter->req = r;
     filter->match = r->argv[1];
     if (args_patterns_or_reply(r, 1, 1))
-        scan_all(r, key_is_wanted, filter, "");
+        queue_iter_all(r, key_is_wanted, filter, "");
 }
 
 /* A step of SCAN checks at most this many times COUNT queues. */
@@ -145,10 +145,10 @@ void cmd_scan(struct req *r) {
         return;
     }
     o.count = o.count < SCAN_COUNT_MAX ? o.count : SCAN_COUNT_MAX;
-    slot = scan_slot(cursor);
-    names = req_alloc(r, scan_room(o.count) * sizeof *names);
-    found = scan_queues(&slot, o.count, o.count * SCAN_EFFORT, key_is_wanted, &o.filter, names);
-    scan_reply(r, slot, names, found);
+    slot = queue_iter_slot(cursor);
+    names = req_alloc(r, queue_iter_room(o.count) * sizeof *names);
+    found = queue_iter_queues(&slot, o.count, o.count * SCAN_EFFORT, key_is_wanted, &o.filter, names);
+    queue_iter_reply(r, slot, names, found);
 }
 
 /* Finds the first key after a random index. Takes several turns if few of many queues are keys. */

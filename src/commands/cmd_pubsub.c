@@ -1,6 +1,6 @@
 /* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB: channels, patterns and messages. */
 #include <stdlib.h>
-#include "base/match.h"
+#include "base/glob.h"
 #include "base/time_budget.h"
 #include "commands/dispatch.h"
 #include "commands/subcommand.h"

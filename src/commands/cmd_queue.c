@@ -1,7 +1,7 @@
 /* GETJOB QSCAN PAUSE: commands on queues. */
 #include "base/clock.h"
+#include "base/glob.h"
 #include "base/log.h"
-#include "base/match.h"
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -266,8 +266,8 @@ static int64_t at_least_one(int64_t count) {
 static void qscan_in_order(struct req *r, const struct queue_scan_options *o) {
     for (size_t i = 0; i < LENGTH(scan_orders); i++) {
         if (slice_is(o->order, scan_orders[i].word)) {
-            scan_largest(r, (size_t)at_least_one(o->count), scan_orders[i].value, queue_is_wanted, o,
-                         SCAN_WHOLE_HEAD);
+            queue_iter_largest(r, (size_t)at_least_one(o->count), scan_orders[i].value, queue_is_wanted, o,
+                               SCAN_WHOLE_HEAD);
             return;
         }
     }
@@ -277,7 +277,7 @@ static void qscan_in_order(struct req *r, const struct queue_scan_options *o) {
 /* Checks all queues in one command. o lives as long as the request. */
 static void qscan_whole(struct req *r, const struct queue_scan_options *o) {
     if (o->order.ptr == NULL)
-        scan_all(r, queue_is_wanted, o, SCAN_WHOLE_HEAD);
+        queue_iter_all(r, queue_is_wanted, o, SCAN_WHOLE_HEAD);
     else if (o->cursor == 0)
         qscan_in_order(r, o);
     else
@@ -294,7 +294,7 @@ void cmd_qscan(struct req *r) {
 
     if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
         return;
-    slot = scan_slot(o.cursor);
+    slot = queue_iter_slot(o.cursor);
     if (o.order.ptr != NULL || (o.busyloop && slot == 0)) {
         struct queue_scan_options *all = req_alloc(r, sizeof *all);
 
@@ -304,9 +304,9 @@ void cmd_qscan(struct req *r) {
     }
     o.count = at_least_one(o.count);
     effort = o.count < INT64_MAX / SCAN_EFFORT ? o.count * SCAN_EFFORT : INT64_MAX;
-    names = req_alloc(r, scan_room(o.count) * sizeof *names);
-    found = scan_queues(&slot, o.count, effort, queue_is_wanted, &o, names);
-    scan_reply(r, slot, names, found);
+    names = req_alloc(r, queue_iter_room(o.count) * sizeof *names);
+    found = queue_iter_queues(&slot, o.count, effort, queue_is_wanted, &o, names);
+    queue_iter_reply(r, slot, names, found);
 }
 
 /* ---- PAUSE ---- */

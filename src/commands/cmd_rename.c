@@ -310,7 +310,7 @@ static void rename_read_job(struct renaming *n, struct job_key key, const PGresu
     if (key.queue_id == n->from->id) {
         read_moved(n, key, rows, row);
     } else {
-        list_job_deleted(key, rows, row, COL_RENAME_LIST_READY_AT);
+        bulk_job_deleted(key, rows, row, COL_RENAME_LIST_READY_AT);
         n->named_emptied++;
     }
 }
@@ -325,7 +325,7 @@ static struct outcome_row read_outcome(const struct renaming *n, const PGresult 
     o.moved = row_int8(rows, row, COL_RENAME_LIST_MOVED);
     o.emptied = row_int8(rows, row, COL_RENAME_LIST_EMPTIED);
     if (!row_null(rows, row, COL_RENAME_LIST_WAKE_AT))
-        expiry_wake_at(row_time(rows, row, COL_RENAME_LIST_WAKE_AT));
+        expire_wake_at(row_time(rows, row, COL_RENAME_LIST_WAKE_AT));
     return o;
 }
 

@@ -123,7 +123,7 @@ static void rerank_row(struct task *t, const PGresult *rows, int row) {
     if (!row_bool(rows, row, COL_RERANK_JOBS_IS_MOVED) && !job_ids(r)->unknown)
         return;
     if (!row_null(rows, row, COL_RERANK_JOBS_WAKE_AT))
-        expiry_wake_at(row_time(rows, row, COL_RERANK_JOBS_WAKE_AT));
+        expire_wake_at(row_time(rows, row, COL_RERANK_JOBS_WAKE_AT));
     if (row_bool(rows, row, COL_RERANK_JOBS_IS_QUEUED))
         entered(key, own_of(r)->rank);
 }

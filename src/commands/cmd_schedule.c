@@ -113,7 +113,7 @@ static bool read_cron_or_reply(struct req *r, struct slice text, struct cron_exp
         req_error(r, "ERR bad cron: %s", error);
         return false;
     }
-    if (!zone_exists(e->zone)) {
+    if (!timezone_exists(e->zone)) {
         req_error(r, "ERR bad cron: this system knows no time zone '%s'", e->zone);
         return false;
     }
@@ -334,7 +334,7 @@ static void reply_ticks(struct req *r, const PGresult *rows, int row) {
     size_t n = 0;
 
     if (cron_parse(row_bytes(rows, row, COL_LIST_SCHEDULES_CRON), &e, error, sizeof error) &&
-        zone_exists(e.zone))
+        timezone_exists(e.zone))
         n = schedule_upcoming(&e, next, (size_t)o->next, ticks);
     reply_bulk_str(r, "ticks");
     reply_array(r, n);

@@ -1,7 +1,7 @@
 /* SADD SREM SMEMBERS SISMEMBER SCARD SSCAN: sets of client libraries, and the names of the queues as a set. */
 #include <string.h>
 
-#include "base/match.h"
+#include "base/glob.h"
 #include "base/time_budget.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
@@ -236,14 +236,15 @@ static bool queue_name_is_wanted(const struct queue *q, const void *how) {
 
 static void sscan_queue_names(struct req *r, const struct sscan *s, int64_t cursor) {
     const struct sscan_names how = { r, s->match };
-    uint32_t slot = scan_slot(cursor);
-    struct slice *names = req_alloc(r, scan_room(SCAN_QUEUES_MAX) * sizeof *names);
-    size_t found = scan_queues(&slot, SCAN_QUEUES_MAX, SCAN_QUEUES_MAX, queue_name_is_wanted, &how, names);
+    uint32_t slot = queue_iter_slot(cursor);
+    struct slice *names = req_alloc(r, queue_iter_room(SCAN_QUEUES_MAX) * sizeof *names);
+    size_t found =
+        queue_iter_queues(&slot, SCAN_QUEUES_MAX, SCAN_QUEUES_MAX, queue_name_is_wanted, &how, names);
     size_t before = r->argv[1].len - strlen("queues") + strlen("queue:");
 
     for (size_t i = 0; i < found; i++)
         names[i] = (struct slice){ names[i].ptr + before, names[i].len - before };
-    scan_reply(r, slot, names, found);
+    queue_iter_reply(r, slot, names, found);
 }
 
 void cmd_sscan(struct req *r) {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/glob.h"
 #include "base/json.h"
-#include "base/match.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"

@@ -1,7 +1,7 @@
 /* Finds the key arguments of a command by its synopsis. */
 #include "commands/command_keys.h"
 
-#include "base/match.h"
+#include "base/glob.h"
 #include "commands/command_docs.h"
 
 static const char *const key_names[] = { "queue", "key", "newkey", "source", "destination" };

@@ -349,7 +349,7 @@ static bool dispatch_refuse(struct client *c, struct req *r) {
         usage_reply_arity(r);
     else if (!(r->cmd->flags & CMD_NOAUTH) && !command_authenticated(c))
         reply_error(r, "NOAUTH Authentication required.");
-    else if (load_is_under_way() && !(r->cmd->flags & CMD_LOADING))
+    else if (bootstrap_is_under_way() && !(r->cmd->flags & CMD_LOADING))
         reply_error(r, "LOADING pgdisque is connecting to its database");
     else if (c->pubsub != NULL && c->proto == 2 && !(r->cmd->flags & CMD_LISTENING))
         reply_error(

@@ -258,7 +258,7 @@ void laravel_clear(struct req *r) {
         return;
     }
     *c = (struct clearing){ .pages = { .q = q, .op = &op_empty_queue, .ended = clear_ended }, .req = r };
-    list_pages_begin(&c->pages);
+    bulk_begin(&c->pages);
 }
 
 static const struct {

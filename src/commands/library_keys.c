@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/match.h"
+#include "base/glob.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
 #include "commands/refused.h"

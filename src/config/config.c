@@ -369,7 +369,7 @@ static bool config_line_is_user(struct slice raw) {
     size_t at = 0, count = 0;
     bool is_user = true;
 
-    while (count < 3 && word_next(bytes, raw.len, &at, &word) == WORD_FOUND) {
+    while (count < 3 && tokenizer_next(bytes, raw.len, &at, &word) == WORD_FOUND) {
         is_user = is_user && (count > 0 || slice_is(word, "user"));
         count++;
     }
@@ -403,7 +403,7 @@ static const char *config_line_split(struct config_line *line, struct slice raw)
     if (line->bytes[strspn(line->bytes, " \t\r\n")] == '#')
         return NULL;
     while (line->count < CONFIG_MAX_WORDS &&
-           (result = word_next(line->bytes, raw.len, &at, &line->words[line->count])) == WORD_FOUND)
+           (result = tokenizer_next(line->bytes, raw.len, &at, &line->words[line->count])) == WORD_FOUND)
         line->count++;
     if (result == WORD_UNBALANCED)
         return "unbalanced quotes";

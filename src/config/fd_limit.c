@@ -14,7 +14,7 @@
 
 static int clients_wanted;
 
-int files_clients_wanted(void) {
+int fd_limit_clients(void) {
     return clients_wanted;
 }
 
@@ -29,7 +29,7 @@ static rlim_t raise_to(rlim_t wanted) {
     return limit.rlim_cur;
 }
 
-bool files_prepare(char *err, size_t err_size) {
+bool fd_limit_prepare(char *err, size_t err_size) {
     rlim_t wanted = (rlim_t)config.maxclients + OWN_FILES + RESERVE;
     rlim_t limit = raise_to(wanted);
 
@@ -49,7 +49,7 @@ bool files_prepare(char *err, size_t err_size) {
 }
 
 /* The kernel assigns the lowest free number, so a high number means that most files are in use. */
-bool files_are_few(int fd) {
+bool fd_limit_is_low(int fd) {
     struct rlimit limit;
 
     return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd + RESERVE >= limit.rlim_cur;

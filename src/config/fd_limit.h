@@ -12,13 +12,13 @@
 
 /* Raises the limit as far as config.maxclients needs it. If the limit stays too low, lowers config.maxclients. False
  * with a sentence in err if no file is left for clients. Call it again after a change of maxclients. */
-bool files_prepare(char *err, size_t err_size) MUST_CHECK;
+bool fd_limit_prepare(char *err, size_t err_size) MUST_CHECK;
 
-/* config.maxclients before files_prepare() lowered it. */
-int files_clients_wanted(void);
+/* config.maxclients before fd_limit_prepare() lowered it. */
+int fd_limit_clients(void);
 
 /* Is fd, which was just opened, in the reserved part of the limit? A client must not get it then. Each call reads the
  * limit, because another process can change it. */
-bool files_are_few(int fd);
+bool fd_limit_is_low(int fd);
 
 #endif

@@ -69,7 +69,7 @@ static void serve_health(struct http_conn *c) {
 
 /* Tells balancers whether to send clients here. It reveals nothing else, so it needs no login. */
 static void serve_ready(struct http_conn *c) {
-    bool ready = batch_connected(CONN_WRITE) && !load_is_under_way();
+    bool ready = batch_connected(CONN_WRITE) && !bootstrap_is_under_way();
 
     http_reply_json(c, ready ? 200 : 503, json_pack("{s:b}", "ready", ready));
 }

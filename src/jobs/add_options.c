@@ -196,7 +196,7 @@ static const char *replicate_refusal(const struct add_options *o) {
 
     snprintf(text, sizeof text,
              NOREPL_NODES ": REPLICATE %lld needs %lld synchronous standbys, and the database has %d",
-             (long long)o->replicate, (long long)o->replicate - 1, standbys_count());
+             (long long)o->replicate, (long long)o->replicate - 1, replication_count());
     return text;
 }
 
@@ -210,7 +210,7 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue) {
         return "ERR With RETRY set to 0 please explicitly set  REPLICATE to 1 (at-most-once delivery)";
     if (o->delay >= o->ttl)
         return "ERR The specified DELAY is greater than TTL. Job refused since would never be delivered";
-    if (o->replicate > 1 && !standbys_reach((int)o->replicate - 1))
+    if (o->replicate > 1 && !replication_reach((int)o->replicate - 1))
         return replicate_refusal(o);
     if (node_self()->leaving)
         return NOREPL_NODES ", since I'm unable to hold a copy of the message for the following reason: "

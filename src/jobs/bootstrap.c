@@ -50,16 +50,16 @@ static struct {
     .dead = { .op = &op_load_dead, .rows = 1 },
 };
 
-void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void)) {
+void bootstrap_hooks(void (*on_loaded)(void), void (*on_reloaded)(void)) {
     load.on_loaded = on_loaded;
     load.on_reloaded = on_reloaded;
 }
 
-bool load_is_under_way(void) {
+bool bootstrap_is_under_way(void) {
     return !load.loaded;
 }
 
-void load_only_look(void) {
+void bootstrap_only_read(void) {
     load.only_look = true;
 }
 
@@ -71,34 +71,34 @@ static void ask_for_jobs(void) {
 
 /* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
  * given by a late clock end too soon after it is corrected. */
-static void bootstrap_start(void) {
+static void bootstrap_send(void) {
     if (load.loaded)
         ask_for_jobs();
     else
         batch_add_idle(&load.clock);
 }
 
-void load_start(void) {
+void bootstrap_start(void) {
     load.lost = load.loaded;
-    bootstrap_start();
+    bootstrap_send();
 }
 
-void load_again(void) {
-    bootstrap_start();
+void bootstrap_again(void) {
+    bootstrap_send();
 }
 
-/* Another server took the same number at the same moment, or the database has failed. load_retry() starts the load
+/* Another server took the same number at the same moment, or the database has failed. bootstrap_retry() starts the load
  * again. */
 static void load_fail(struct task *t, const struct op_error *err) {
     log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
     load.failed = true;
 }
 
-void load_retry(void) {
+void bootstrap_retry(void) {
     if (!load.failed)
         return;
     load.failed = false;
-    bootstrap_start();
+    bootstrap_send();
 }
 
 /* ---- clock, secret, nodes ---- */
@@ -198,12 +198,12 @@ static void nodes_done(struct task *t, const PGresult *rows) {
         load_node(rows, i);
 }
 
-void load_nodes(void) {
+void bootstrap_nodes(void) {
     batch_add_idle(&load.prune);
     batch_add_idle(&load.nodes);
 }
 
-void load_register(void) {
+void bootstrap_register(void) {
     batch_add_idle(&load.node);
 }
 
@@ -339,7 +339,7 @@ static void counts_done(struct task *t, const PGresult *rows) {
     forget_counts();
     for (int i = 0; i < PQntuples(rows); i++)
         load_count(rows, i);
-    expiry_reset_scan();
+    expire_reset_scan();
     if (load.loaded) {
         load.on_reloaded();
         return;

@@ -13,23 +13,23 @@
  * delivered is put back. The counters are then correct, whatever the lost transactions did.
  */
 
-/* For --check: reads only queues and counters, and does not change the rows of servers. Call it before load_start(). */
-void load_only_look(void);
+/* For --check: reads only queues and counters, and does not change the rows of servers. Call it before bootstrap_start(). */
+void bootstrap_only_read(void);
 /* The write connection is ready: loads everything, or the parts that may have changed. Does nothing while a load
  * runs. */
-void load_start(void);
+void bootstrap_start(void);
 /* Reads leases and counters again although no connection was lost: the clock was set. */
-void load_again(void);
+void bootstrap_again(void);
 /* Sends failed loads again. Called about once a second. */
-void load_retry(void);
+void bootstrap_retry(void);
 /* The rows of servers have changed: reads them. */
-void load_nodes(void);
+void bootstrap_nodes(void);
 /* The row of this server was deleted: inserts it again. */
-void load_register(void);
+void bootstrap_register(void);
 /* While this is true, commands without CMD_LOADING are answered with -LOADING. */
-bool load_is_under_way(void);
+bool bootstrap_is_under_way(void);
 /* on_loaded is called once, after the first complete load. on_reloaded is called after each reload that follows a
  * lost connection. */
-void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void));
+void bootstrap_hooks(void (*on_loaded)(void), void (*on_reloaded)(void));
 
 #endif

@@ -18,7 +18,7 @@ static struct list_pages *pages_of(struct task *t) {
     return CONTAINER_OF(t, struct list_pages, task);
 }
 
-void list_pages_begin(struct list_pages *p) {
+void bulk_begin(struct list_pages *p) {
     p->after = (struct job_key){ .rank = INT16_MIN, .id = INT64_MIN };
     p->until = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
     p->jobs = 0;
@@ -89,7 +89,7 @@ static bool page_again(struct task *t, bool unknown) {
 
 /* ---- deleting ---- */
 
-void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col) {
+void bulk_job_deleted(struct job_key key, const PGresult *rows, int row, int col) {
     job_left(&(struct job_row){ .key = key,
                                 .queued_since = row_time(rows, row, col),
                                 .expires_at = row_time(rows, row, col + 1),
@@ -115,14 +115,14 @@ static void bulk_learn(struct list_pages *p, struct job_key from, bool is_only, 
     position_end(&p->scan);
 }
 
-/* Columns: those of read_keys(), then those of list_job_deleted(). */
+/* Columns: those of read_keys(), then those of bulk_job_deleted(). */
 static void count_deleted(struct list_pages *p, const PGresult *rows) {
     size_t count = (size_t)PQntuples(rows);
     struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
 
     for (size_t i = 0; i < count; i++) {
         keys[i] = row_key(p->q->id, rows, (int)i, COL_EMPTY_LIST_RANK);
-        list_job_deleted(keys[i], rows, (int)i, COL_EMPTY_LIST_READY_AT);
+        bulk_job_deleted(keys[i], rows, (int)i, COL_EMPTY_LIST_READY_AT);
     }
     position_remove_keys(&p->q->scan, keys, count);
     free(keys);
@@ -163,7 +163,7 @@ static void date_done(struct task *t, const PGresult *rows) {
     struct list_pages *p = pages_of(t);
 
     if (PQntuples(rows) > 0 && p->wake_at != TIME_NEVER)
-        expiry_wake_at(p->wake_at);
+        expire_wake_at(p->wake_at);
     read_keys(p, rows);
     bulk_go_on(p, rows);
 }

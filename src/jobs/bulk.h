@@ -36,10 +36,10 @@ struct list_pages {
     struct queue_scan scan;
 };
 
-void list_pages_begin(struct list_pages *p);
+void bulk_begin(struct list_pages *p);
 
 /* A queued job was deleted, and that is committed. Columns of the row, from col on: ready_at or
  * queued_since, expires_at, retry, group_key, in_flow. */
-void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col);
+void bulk_job_deleted(struct job_key key, const PGresult *rows, int row, int col);
 
 #endif

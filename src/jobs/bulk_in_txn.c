@@ -100,14 +100,14 @@ static size_t bulk_in_txn_place_of(const struct key_in_txn *k, int32_t queue_id)
     return (size_t)(found - k->queues);
 }
 
-/* Columns: queue_id, rank, id, then those of list_job_deleted(). */
+/* Columns: queue_id, rank, id, then those of bulk_job_deleted(). */
 static struct job_key bulk_in_txn_read_job(const struct key_in_txn *k, const PGresult *rows, int row) {
     struct job_key key = row_full_key(rows, row, COL_END_IN_TXN_QUEUE_ID);
 
     if (k->removes)
-        list_job_deleted(key, rows, row, COL_END_IN_TXN_READY_AT);
+        bulk_job_deleted(key, rows, row, COL_END_IN_TXN_READY_AT);
     else if (k->wake_at != TIME_NEVER)
-        expiry_wake_at(k->wake_at);
+        expire_wake_at(k->wake_at);
     return key;
 }
 

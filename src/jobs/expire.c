@@ -47,19 +47,19 @@ static struct {
     .next_at = TIME_NEVER,
 };
 
-void expiry_wake_at(int64_t us) {
+void expire_wake_at(int64_t us) {
     if (us < wake.next_at)
         wake.next_at = us;
     if (us <= wake.from)
         wake.from = int64_minus(us, 1);
 }
 
-void expiry_reset_scan(void) {
+void expire_reset_scan(void) {
     wake.from = wake.looked_back = TIME_BEGINNING;
     wake.next_at = clock_db();
 }
 
-int64_t expiry_next_wake(void) {
+int64_t expire_next_wake(void) {
     return wake.running > 0 ? INT64_MAX : wake.next_at;
 }
 
@@ -74,7 +74,7 @@ static void expire_look_back(void) {
         wake.from = now - LATE_US;
 }
 
-void expiry_wake(void) {
+void expire_wake(void) {
     if (wake.running > 0 || wake.next_at > clock_db())
         return;
     wake.running = 3;
@@ -149,7 +149,7 @@ static void expire_next_begin(struct params *p) {
 static void expire_next_done(struct task *t, const PGresult *rows) {
     (void)t;
     if (PQntuples(rows) > 0)
-        expiry_wake_at(row_time(rows, 0, COL_WAKE_NEXT_WAKE_AT));
+        expire_wake_at(row_time(rows, 0, COL_WAKE_NEXT_WAKE_AT));
     if (!wake.failed)
         wake.from = wake.next_at <= wake.now ? int64_minus(wake.next_at, 1) : wake.now;
     /* A due row that was not taken is locked by another session. */
@@ -199,7 +199,7 @@ static uint32_t looks(void) {
     return queue_slots() < SWEEP_LOOKS ? queue_slots() : SWEEP_LOOKS;
 }
 
-void expiry_in_order(void) {
+void expire_look_in_order(void) {
     static uint32_t next_slot;
 
     if (sweeps > 0)

@@ -11,14 +11,14 @@
  */
 
 /* A job with wake_at = us (clock_db()) was committed. */
-void expiry_wake_at(int64_t us);
+void expire_wake_at(int64_t us);
 /* Forgets the known times, and searches from the beginning. */
-void expiry_reset_scan(void);
+void expire_reset_scan(void);
 /* Sends the query for jobs that are due, if there may be any. */
-void expiry_wake(void);
+void expire_wake(void);
 /* Time of the next due job, clock_db(). INT64_MAX: none. */
-int64_t expiry_next_wake(void);
+int64_t expire_next_wake(void);
 /* Sends the query for expired jobs with the default time to live. */
-void expiry_in_order(void);
+void expire_look_in_order(void);
 
 #endif

@@ -14,12 +14,12 @@
 
 static struct task unpause = { .op = &op_unpause_all, .rows = 1 };
 
-void admin_flush_all(struct req *r) {
+void flush_all_start(struct req *r) {
     batch_add_row(&r->task, &op_flush_all);
     batch_add_idle(&unpause);
 }
 
-void admin_flushed(void) {
+void flush_all_note(void) {
     log_warning("admin", "all jobs were removed by a client");
     lease_clear();
     queue_clear();
@@ -28,12 +28,12 @@ void admin_flushed(void) {
         queue_suspect_all();
     waiters_end_all(NULL);
     waitjob_look_all();
-    expiry_reset_scan();
+    expire_reset_scan();
 }
 
 static void flush_done(struct task *t, const PGresult *rows) {
     (void)rows;
-    admin_flushed();
+    flush_all_note();
     queue_announced |= ANNOUNCE_FLUSHED;
     req_ok(REQ_OF_TASK(t));
 }

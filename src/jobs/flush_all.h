@@ -7,9 +7,9 @@
 /* Removal of all jobs: DEBUG FLUSHALL and CLUSTER RESET. */
 
 /* Removes all jobs and pauses, hides all queues, ends waiting GETJOBs. Replies OK and ends r. */
-void admin_flush_all(struct req *r);
+void flush_all_start(struct req *r);
 
 /* All jobs were removed, by this server or another one: resets the state in memory. */
-void admin_flushed(void);
+void flush_all_note(void);
 
 #endif

@@ -83,7 +83,7 @@ void job_entered(const struct job_row *job, enum job_entry why) {
     if (effects->counter != NULL)
         ++*effects->counter;
     if (job->wake_at != 0)
-        expiry_wake_at(job->wake_at);
+        expire_wake_at(job->wake_at);
     if (q == NULL) {
         OBSERVE(uncounted, job->key.queue_id);
         OBSERVE(returned, job->key);

@@ -103,7 +103,7 @@ void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
 
     for (size_t i = 0; i < count; i++) {
         keys[i] = list_read_key(l, rows, (int)i);
-        list_job_deleted(keys[i], rows, (int)i, COL_REMOVE_FIRST_READY_AT);
+        bulk_job_deleted(keys[i], rows, (int)i, COL_REMOVE_FIRST_READY_AT);
     }
     position_remove_keys(&l->q->scan, keys, count);
     free(keys);

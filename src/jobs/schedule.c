@@ -89,7 +89,7 @@ void schedule_turn(void) {
 /* ---- ticks ---- */
 
 static int64_t next_tick(const struct cron_expr *e, int64_t anchor_s, int64_t after_s) {
-    int64_t next = cron_next(e, anchor_s, after_s, zone_offset_at);
+    int64_t next = cron_next(e, anchor_s, after_s, timezone_offset_at);
 
     return next == CRON_NEVER ? TIME_NEVER : next * US_PER_S;
 }
@@ -97,20 +97,20 @@ static int64_t next_tick(const struct cron_expr *e, int64_t anchor_s, int64_t af
 int64_t schedule_first(const struct cron_expr *e, int64_t now) {
     int64_t first;
 
-    zone_enter(e->zone);
+    timezone_enter(e->zone);
     first = next_tick(e, now / US_PER_S, now / US_PER_S);
-    zone_leave();
+    timezone_leave();
     return first;
 }
 
 size_t schedule_upcoming(const struct cron_expr *e, int64_t next, size_t count, int64_t *ticks) {
     size_t n = 0;
 
-    zone_enter(e->zone);
+    timezone_enter(e->zone);
     for (int64_t tick = next; n < count && tick != TIME_NEVER;
          tick = next_tick(e, next / US_PER_S, tick / US_PER_S))
         ticks[n++] = tick;
-    zone_leave();
+    timezone_leave();
     return n;
 }
 
@@ -153,9 +153,9 @@ static void plan_row(struct firing *f, const struct cron_expr *e, enum schedule_
                      bool has_tick) {
     int64_t due_s = f->due / US_PER_S;
 
-    zone_enter(e->zone);
+    timezone_enter(e->zone);
     plan(f, e, missed, has_tick ? f->due : next_tick(e, due_s, due_s), look.now);
-    zone_leave();
+    timezone_leave();
 }
 
 /* ---- firing ---- */
@@ -232,7 +232,7 @@ static void fire_if_readable(const PGresult *rows, int row) {
     struct cron_expr e;
     char error[400] = "there is no such time zone";
 
-    if (cron_parse(text, &e, error, sizeof error) && zone_exists(e.zone))
+    if (cron_parse(text, &e, error, sizeof error) && timezone_exists(e.zone))
         fire(rows, row, &e);
     else
         log_warning("schedule", "this server cannot fire at '%.*s': %s", (int)text.len, text.ptr, error);

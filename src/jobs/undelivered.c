@@ -130,7 +130,7 @@ static void delivery_forget(struct client *c, const struct delivery *d) {
     copy_free(d->copy);
 }
 
-void deliveries_written(struct client *c) {
+void undelivered_written(struct client *c) {
     size_t left = 0;
 
     for (size_t i = 0; i < c->unsent_count; i++) {
@@ -143,7 +143,7 @@ void deliveries_written(struct client *c) {
 }
 
 /* The copies that were put back are not the client's any more. */
-void deliveries_forget(struct client *c) {
+void undelivered_forget(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++)
         delivery_forget(c, &c->unsent[i]);
     c->unsent_count = 0;
@@ -200,7 +200,7 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
     for (size_t i = 0; i < count; i++) {
         struct undelivered *p = CONTAINER_OF(tasks[i], struct undelivered, task);
 
-        expiry_wake_at(p->job.expires_at);
+        expire_wake_at(p->job.expires_at);
         if (events_wanted(p->job.q))
             event_of_job(p->job.q, EVENT_ADDED, p->job.key, p->job.expires_at, p->job.retry);
         copy_free(p);

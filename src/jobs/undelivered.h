@@ -17,9 +17,9 @@ void undelivered_count_gone(const struct job *job);
 /* The reply of r has this job. */
 void undelivered_note_unsent(const struct req *r, const struct job *job);
 /* All output of c is written. Forgets the deliveries that were in it, of GETJOB and of lists. */
-void deliveries_written(struct client *c);
+void undelivered_written(struct client *c);
 /* Forgets all deliveries to c. */
-void deliveries_forget(struct client *c);
+void undelivered_forget(struct client *c);
 /* For a closed client: puts back the jobs that c has certainly not received. */
 void undelivered_return_unsent(struct client *c);
 /* Puts back a job whose client had gone before the reply was made. removed: its row was deleted, not leased. */

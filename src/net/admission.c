@@ -31,7 +31,7 @@ static bool has_too_many(int fd, bool unix_socket) {
 
 /* The reply that refuses the socket, or NULL. */
 static const char *refusal_of(int fd, bool unix_socket) {
-    if ((client_count() >= (size_t)config.maxclients && !client_make_room()) || files_are_few(fd))
+    if ((client_count() >= (size_t)config.maxclients && !client_make_room()) || fd_limit_is_low(fd))
         return "-ERR max number of clients reached\r\n";
     if (has_too_many(fd, unix_socket))
         return "-ERR max number of clients of one address reached\r\n";

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/match.h"
+#include "base/glob.h"
 #include "config/config.h"
 
 static const struct arg_option *args_find(const struct arg_spec *spec, struct slice word) {

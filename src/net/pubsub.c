@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/hash.h"
-#include "base/match.h"
 #include "net/long_work.h"
 #include "net/resp.h"
 

@@ -169,7 +169,7 @@ static enum step split_words(struct resp_parser *p, char *line, size_t end,
     struct slice word;
     enum word_result found;
 
-    while ((found = word_next(line, end, &at, &word)) == WORD_FOUND) {
+    while ((found = tokenizer_next(line, end, &at, &word)) == WORD_FOUND) {
         if (word.len == 0)
             continue;
         if ((size_t)p->argc == limits->max_args)

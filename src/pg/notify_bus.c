@@ -221,7 +221,7 @@ bool notify_bus_is_up(void) {
     return channel.state >= NOTIFY_BUS_IDLE && channel.heard;
 }
 
-bool channel_is_failing(void) {
+bool notify_bus_is_failing(void) {
     return !notify_bus_is_up() && channel.failures > WARN_AFTER;
 }
 
@@ -229,7 +229,7 @@ bool notify_bus_can_send(void) {
     return channel.state == NOTIFY_BUS_IDLE;
 }
 
-bool channel_is_busy(void) {
+bool notify_bus_is_busy(void) {
     return channel.state == NOTIFY_BUS_SENDING;
 }
 

@@ -26,11 +26,11 @@ void notify_bus_stop(void);
 /* Is the channel connected, and has a notification arrived on this connection? */
 bool notify_bus_is_up(void);
 /* Has the channel failed more than three times since it was up? A start takes a try or two. */
-bool channel_is_failing(void);
+bool notify_bus_is_failing(void);
 /* May notify_bus_send() be called: is the channel connected, and the last notification sent? */
 bool notify_bus_can_send(void);
 /* Is a notification being sent? */
-bool channel_is_busy(void);
+bool notify_bus_is_busy(void);
 /* text: at most NOTIFY_TEXT_MAX bytes. notify_bus_can_send() must be true. */
 void notify_bus_send(const char *text);
 

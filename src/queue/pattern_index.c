@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/match.h"
+#include "base/glob.h"
 #include "net/long_work.h"
 
 #define BITS 64

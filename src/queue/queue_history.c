@@ -34,7 +34,7 @@ static struct {
     int64_t second; /* the last second whose part of the queues was sampled */
 } recorder;
 
-const struct history *server_history(void) {
+const struct history *queue_history_of_server(void) {
     return recorder.server;
 }
 

@@ -25,7 +25,7 @@ bool queue_has_figures(const struct queue *q);
 size_t queue_history_bytes(void);
 /* Starts the history of the server, and the timer. */
 void queue_history_start(void);
-const struct history *server_history(void);
+const struct history *queue_history_of_server(void);
 /* Frees the history of a queue that is about to be freed. */
 void queue_history_drop(struct queue *q);
 /* Starts the history of a queue now, if it may have one, because a job was delivered. */

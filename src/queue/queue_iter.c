@@ -9,9 +9,9 @@
 
 #define NAME_BYTES 64
 
-size_t scan_queues(uint32_t *slot, int64_t count, int64_t effort,
-                   bool (*wanted)(const struct queue *q, const void *how), const void *how,
-                   struct slice *names) {
+size_t queue_iter_queues(uint32_t *slot, int64_t count, int64_t effort,
+                         bool (*wanted)(const struct queue *q, const void *how), const void *how,
+                         struct slice *names) {
     size_t found = 0;
 
     effort = effort < SCAN_QUEUES_MAX ? effort : SCAN_QUEUES_MAX;
@@ -43,8 +43,8 @@ struct scan {
     uint32_t slot;
     struct buf found;
     size_t count;
-    /* For scan_largest(): the largest queues so far, the largest first. */
-    int64_t (*value)(const struct queue *q); /* NULL: scan_all() */
+    /* For queue_iter_largest(): the largest queues so far, the largest first. */
+    int64_t (*value)(const struct queue *q); /* NULL: queue_iter_all() */
     struct ranked_queue *ranked;
     size_t ranked_count, ranked_max;
 };
@@ -108,16 +108,17 @@ static bool scan_some(struct long_work *w) {
     return false;
 }
 
-void scan_all(struct req *r, bool (*wanted)(const struct queue *q, const void *how), const void *how,
-              const char *head) {
+void queue_iter_all(struct req *r, bool (*wanted)(const struct queue *q, const void *how), const void *how,
+                    const char *head) {
     struct scan *s = req_alloc(r, sizeof *s);
 
     *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .head = head };
     long_work_begin(&s->work, scan_some);
 }
 
-void scan_largest(struct req *r, size_t count, int64_t (*value)(const struct queue *q),
-                  bool (*wanted)(const struct queue *q, const void *how), const void *how, const char *head) {
+void queue_iter_largest(struct req *r, size_t count, int64_t (*value)(const struct queue *q),
+                        bool (*wanted)(const struct queue *q, const void *how), const void *how,
+                        const char *head) {
     struct scan *s = req_alloc(r, sizeof *s);
 
     *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .head = head, .value = value };
@@ -128,17 +129,17 @@ void scan_largest(struct req *r, size_t count, int64_t (*value)(const struct que
 
 /* ---- steps ---- */
 
-size_t scan_room(int64_t count) {
+size_t queue_iter_room(int64_t count) {
     size_t most = queue_slots() < SCAN_QUEUES_MAX ? queue_slots() : SCAN_QUEUES_MAX;
 
     return count > (int64_t)most ? most + 1 : count > 0 ? (size_t)count : 1;
 }
 
-uint32_t scan_slot(int64_t cursor) {
+uint32_t queue_iter_slot(int64_t cursor) {
     return cursor == 0 || (cursor > 0 && cursor < queue_slots()) ? (uint32_t)cursor : queue_slots();
 }
 
-void scan_reply(struct req *r, uint32_t slot, const struct slice *names, size_t count) {
+void queue_iter_reply(struct req *r, uint32_t slot, const struct slice *names, size_t count) {
     char cursor[16];
 
     snprintf(cursor, sizeof cursor, "%u", slot < queue_slots() ? slot : 0);

@@ -171,7 +171,7 @@ static void maintenance_clock_done(struct task *t, const PGresult *rows) {
     if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
         log_warning("cron", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
                     (double)step / US_PER_S);
-        load_again();
+        bootstrap_again();
     }
     ask.last_skew = skew;
     ask.known = true;
@@ -264,7 +264,7 @@ static void report_to_systemd(void) {
         return;
     if (!batch_connected(CONN_WRITE))
         snprintf(status, sizeof status, "waiting for the database: %s", db_last_error());
-    else if (load_is_under_way())
+    else if (bootstrap_is_under_way())
         snprintf(status, sizeof status, "loading the queues");
     else
         snprintf(status, sizeof status, "ready; clients: %zu, queues: %zu, jobs: %lld", client_count(),
@@ -289,8 +289,8 @@ static const struct periodic {
     { SECOND_TICKS, false, ask_clock },
     { SECOND_TICKS, false, dead_rows_ask },
     { SECOND_TICKS, false, commit_marker_forget },
-    { SECOND_TICKS, false, standbys_ask },
-    { SECOND_TICKS, false, load_retry },
+    { SECOND_TICKS, false, replication_ask },
+    { SECOND_TICKS, false, bootstrap_retry },
     { SECOND_TICKS / 2, false, txn_bounds_check_time },
     { 1, true, queues_tick },
     { 1, true, queue_open_again },
@@ -303,7 +303,7 @@ static const struct periodic {
     { SECOND_TICKS, true, retained_tick },
     { SECOND_TICKS, true, dead_retention_tick },
     { 1, true, worker_rows_write },
-    { EXPIRY_TICKS, true, expiry_in_order },
+    { EXPIRY_TICKS, true, expire_look_in_order },
     { 1, true, save_counters },
     { PRUNE_TICKS, true, add_prune_keys },
     { PRUNE_TICKS, true, groups_prune },
@@ -315,21 +315,21 @@ static const struct periodic {
 static void tick(void) {
     cron.ticks++;
     for (size_t i = 0; i < LENGTH(periodic); i++) {
-        if (cron.ticks % periodic[i].ticks == 0 && !(periodic[i].needs_load && load_is_under_way()))
+        if (cron.ticks % periodic[i].ticks == 0 && !(periodic[i].needs_load && bootstrap_is_under_way()))
             periodic[i].run();
     }
 }
 
-void cron_turn(void) {
+void maintenance_turn(void) {
     if (clock_mono() >= cron.next_tick) {
         cron.next_tick = clock_mono() + TICK_US;
         tick();
     }
     timers_run(clock_mono());
-    if (load_is_under_way())
+    if (bootstrap_is_under_way())
         return;
     end_leases();
-    expiry_wake();
+    expire_wake();
     schedule_turn();
 }
 
@@ -337,12 +337,13 @@ static int64_t maintenance_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-int64_t cron_wait(void) {
+int64_t maintenance_wait(void) {
     int64_t mono =
         maintenance_least(maintenance_least(cron.next_tick, timers_next()), peers_next_due()) - clock_mono();
     int64_t db =
-        maintenance_least(maintenance_least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
-    int64_t wait = load_is_under_way() || db == INT64_MAX ? mono : maintenance_least(mono, db - clock_db());
+        maintenance_least(maintenance_least(lease_next_end(), expire_next_wake()), schedule_next_turn());
+    int64_t wait =
+        bootstrap_is_under_way() || db == INT64_MAX ? mono : maintenance_least(mono, db - clock_db());
 
     return wait > 0 ? wait : 0;
 }

@@ -11,7 +11,7 @@
 
 /* Does the work that is due. Call it once per turn, before the batches are sent. Does only a part of it until the
  * queues are loaded. */
-void cron_turn(void);
+void maintenance_turn(void);
 /* Microseconds until the next work is due. */
-int64_t cron_wait(void);
+int64_t maintenance_wait(void);
 #endif

@@ -37,7 +37,7 @@ static int backup_to(const struct tool *tool, const char *dir, const struct line
     if (good)
         backup_tell(&report, dir, form);
     free(database);
-    embedded_stop();
+    postmaster_stop();
     event_base_free(base);
     return good ? 0 : tool->error;
 }

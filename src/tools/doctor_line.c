@@ -89,7 +89,7 @@ static int doctor_line_look(struct event_base *base, const struct doctor_line_wo
     event_base_dispatch(base);
     status = doctor_line_tell(&doctor.findings, w);
     doctor_stop(&doctor);
-    embedded_stop();
+    postmaster_stop();
     return status;
 }
 

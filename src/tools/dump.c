@@ -315,7 +315,7 @@ static bool program_failed(const struct dump *d, const char *program, int errors
 }
 
 static bool run_client(struct dump *d, const char *program, const char *const *args, int64_t rows) {
-    char *path = pgproc_find_client(program, PQserverVersion(d->conn) / 10000);
+    char *path = pg_binary_find_client(program, PQserverVersion(d->conn) / 10000);
     char *name = xasprintf("pgdisque tool %d", (int)getpid());
     int service = make_service(d, name), errors = memfd_create("pgdisque-errors", MFD_CLOEXEC), status = 1;
     pid_t pid = path == NULL || service < 0 || errors < 0 ? -1 : fork();

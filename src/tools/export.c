@@ -8,7 +8,7 @@
 
 #include "tools/redis_reply.h"
 
-#include "base/match.h"
+#include "base/glob.h"
 
 #define ASIDE "pgdisque:export:"
 #define PAGE "1000"

@@ -43,8 +43,8 @@ static bool take_over(const struct tool *tool, struct event_base *base) {
     int64_t end = clock_mono_now() + STOP_US;
     char err[512];
 
-    while (!embedded_start(base, err, sizeof err)) {
-        pid_t holder = pgdir_holder();
+    while (!postmaster_start(base, err, sizeof err)) {
+        pid_t holder = datadir_holder();
 
         if (holder > 0 && kill(holder, SIGTERM) != 0 && errno != ESRCH)
             return line_refuse(tool->name,
@@ -81,11 +81,11 @@ static void move_tell(const struct dump_report *report, const char *name, const 
 static bool move_jobs(const struct tool *tool, const struct move_line_words *w, struct dump_report *report) {
     char *copy = xasprintf("%s/moving.%d", config.dir, (int)getpid());
     char *name = dump_name_database(tool->name, w->to), err[512];
-    bool good = name != NULL && dump_make(tool->name, embedded_conninfo(), copy, report) &&
+    bool good = name != NULL && dump_make(tool->name, postmaster_conninfo(), copy, report) &&
                 dump_load(tool->name, w->to, copy, w->replace, report);
 
     dump_remove(copy);
-    if (good && !embedded_note_moved(name, err, sizeof err))
+    if (good && !postmaster_note_moved(name, err, sizeof err))
         good = line_refuse(tool->name, err, "");
     if (good)
         move_tell(report, name, &w->form);
@@ -100,7 +100,7 @@ static bool move_all_jobs(const struct tool *tool, const struct move_line_words 
     bool good = dump_check_target(tool->name, w->to, w->replace) && take_over(tool, base) &&
                 move_jobs(tool, w, &report);
 
-    embedded_stop();
+    postmaster_stop();
     event_base_free(base);
     return good;
 }

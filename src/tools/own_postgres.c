@@ -35,7 +35,7 @@ static void wait_for_postgres(struct event_base *base, const char *conninfo) {
 }
 
 static char *start_own(const char *tool, struct event_base *base, bool make) {
-    char err[512], *path = xasprintf("%s/postgres", config.dir), *running = embedded_visit();
+    char err[512], *path = xasprintf("%s/postgres", config.dir), *running = postmaster_visit();
     bool exists = make || access(path, F_OK) == 0;
 
     free(path);
@@ -46,12 +46,12 @@ static char *start_own(const char *tool, struct event_base *base, bool make) {
         line_refuse(tool, err, "");
         return NULL;
     }
-    if (!embedded_start(base, err, sizeof err)) {
+    if (!postmaster_start(base, err, sizeof err)) {
         line_refuse(tool, err, "");
         return NULL;
     }
     own_postgres_wait(base);
-    return xstrdup(embedded_conninfo());
+    return xstrdup(postmaster_conninfo());
 }
 
 char *own_postgres_database(const char *tool, struct event_base *base, bool make) {
@@ -59,5 +59,5 @@ char *own_postgres_database(const char *tool, struct event_base *base, bool make
 }
 
 void own_postgres_wait(struct event_base *base) {
-    wait_for_postgres(base, embedded_conninfo());
+    wait_for_postgres(base, postmaster_conninfo());
 }

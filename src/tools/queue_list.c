@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/match.h"
+#include "base/glob.h"
 #include "tools/redis_reply.h"
 
 /* Queues of a page, and requests in a pipeline. */

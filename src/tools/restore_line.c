@@ -42,7 +42,7 @@ static int restore_from(const struct tool *tool, const char *dir, const struct r
     if (good)
         restore_tell(&report, dir, &w->form);
     free(database);
-    embedded_stop();
+    postmaster_stop();
     event_base_free(base);
     return good ? 0 : tool->error;
 }

@@ -12,7 +12,7 @@
 static size_t split(char *line, size_t len, struct slice *words) {
     size_t from = 0, count = 0;
 
-    while (count < RULES_MAX && word_next(line, len, &from, &words[count]) == WORD_FOUND)
+    while (count < RULES_MAX && tokenizer_next(line, len, &from, &words[count]) == WORD_FOUND)
         count++;
     return count;
 }

@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     begun = true;
     if (size > 0)
         memcpy(line, data, size);
-    while (word_next(line, size, &from, &name) == WORD_FOUND &&
-           word_next(line, size, &from, &value) == WORD_FOUND)
+    while (tokenizer_next(line, size, &from, &name) == WORD_FOUND &&
+           tokenizer_next(line, size, &from, &value) == WORD_FOUND)
         set_and_compare(name, value);
     free(line);
     return 0;

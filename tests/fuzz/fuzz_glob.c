@@ -1,7 +1,7 @@
 /* Compares both matchers of globs: a pattern, a tab, a text. */
 #include <string.h>
 
-#include "base/match.h"
+#include "base/glob.h"
 #include "check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

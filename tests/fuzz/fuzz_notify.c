@@ -19,7 +19,7 @@ struct trace {
 static struct trace trace_take(void) {
     struct trace t = { .queues = (uint32_t)queue_count(),
                        .leases = lease_count(),
-                       .wake = expiry_next_wake() };
+                       .wake = expire_next_wake() };
 
     (void)node_all(&t.nodes);
     t.idle = batch_idle();

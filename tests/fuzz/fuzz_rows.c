@@ -53,10 +53,10 @@ static void rows_removed(struct queue *q) {
 static void rows_ask(unsigned kind) {
     switch (kind % 10) {
     case 0:
-        load_start();
+        bootstrap_start();
         break;
     case 1:
-        load_nodes();
+        bootstrap_nodes();
         break;
     case 2:
         peer_queues_look();
@@ -71,8 +71,8 @@ static void rows_ask(unsigned kind) {
         counter_audit_tick();
         break;
     case 6:
-        expiry_reset_scan();
-        expiry_wake();
+        expire_reset_scan();
+        expire_wake();
         break;
     case 7:
         schedule_look();
@@ -88,7 +88,7 @@ static void rows_ask(unsigned kind) {
 
 /* A bad row must not stop later work: the next search begins at a time that a search can have. */
 static void require_progress(void) {
-    expiry_wake();
+    expire_wake();
     schedule_turn();
     offline_answer();
 }

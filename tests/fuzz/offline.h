@@ -275,7 +275,7 @@ bool notify_bus_is_up(void) {
     return true;
 }
 
-bool channel_is_failing(void) {
+bool notify_bus_is_failing(void) {
     return false;
 }
 
@@ -283,7 +283,7 @@ bool notify_bus_can_send(void) {
     return true;
 }
 
-bool channel_is_busy(void) {
+bool notify_bus_is_busy(void) {
     return false;
 }
 
@@ -313,7 +313,7 @@ static inline void offline_start(void) {
     jobid_set_secret((const unsigned char *)"0123456789abcdef");
     node_self()->number = OFFLINE_NODE;
     memset(node_self()->id, 'e', NODE_ID_LEN);
-    load_hooks(peers_loaded, offline_nothing);
+    bootstrap_hooks(peers_loaded, offline_nothing);
     peers_start(NULL);
     peers_loaded();
 }

@@ -47,23 +47,23 @@ static const char *use_dir(const char *name) {
 
 static void start(void) {
     *err = '\0';
-    if (!embedded_start(base, err, sizeof(err)))
+    if (!postmaster_start(base, err, sizeof(err)))
         fail_msg("%s", err);
 }
 
 static void refuse(const char *reason) {
     *err = '\0';
-    assert_false(embedded_start(base, err, sizeof(err)));
+    assert_false(postmaster_start(base, err, sizeof(err)));
     if (!strstr(err, reason))
         fail_msg("\"%s\" does not contain \"%s\"", err, reason);
-    assert_false(embedded_running());
+    assert_false(postmaster_is_running());
 }
 
 static PGconn *try_connect(void) {
     PGconn *conn;
 
     event_base_loop(base, EVLOOP_NONBLOCK);
-    conn = PQconnectdb(embedded_conninfo());
+    conn = PQconnectdb(postmaster_conninfo());
     if (PQstatus(conn) == CONNECTION_OK)
         return conn;
     snprintf(err, sizeof(err), "%s", PQerrorMessage(conn));
@@ -177,7 +177,7 @@ static void start_and_kill_server(void) {
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         base = event_base_new();
-        if (embedded_start(base, err, sizeof(err)) && WAIT_UNTIL(try_connect() != NULL, START_MS) &&
+        if (postmaster_start(base, err, sizeof(err)) && WAIT_UNTIL(try_connect() != NULL, START_MS) &&
             write(ready[1], "!", 1) == 1)
             event_base_dispatch(base);
         fprintf(stderr, "# %s\n", err);
@@ -198,7 +198,7 @@ static void first_start_makes_a_database(void **state) {
     (void)state;
     use_dir("first");
     start();
-    assert_true(embedded_running());
+    assert_true(postmaster_is_running());
     conn = connect_within(START_MS);
     assert_string_equal(ask(conn, "select current_user"), "pgdisque");
     assert_string_equal(ask(conn, "show is_superuser"), "off");
@@ -212,7 +212,7 @@ static void first_start_makes_a_database(void **state) {
     assert_string_equal(ask(conn, "select pg_backend_pid() <> 0 and pg_postmaster_start_time() <= now()"),
                         "t");
     PQfinish(conn);
-    embedded_stop();
+    postmaster_stop();
 }
 
 static void only_its_owner_reaches_it(void **state) {
@@ -227,13 +227,13 @@ static void only_its_owner_reaches_it(void **state) {
     assert_int_equal(stat(path, &data), 0);
     path_join(path, "%s/postgres/.s.PGSQL.5432", dir);
     assert_int_equal(stat(path, &socket), 0);
-    path_join(path, "/proc/%d", (int)embedded_pid());
+    path_join(path, "/proc/%d", (int)postmaster_pid());
     assert_int_equal(stat(path, &process), 0);
     assert_int_equal(data.st_mode & 0777, 0700);
     assert_int_equal(socket.st_mode & 0777, 0700);
     assert_int_equal(process.st_uid, data.st_uid);
     assert_int_not_equal(process.st_uid, 0);
-    embedded_stop();
+    postmaster_stop();
 }
 
 static void a_killed_postmaster_comes_back(void **state) {
@@ -245,13 +245,13 @@ static void a_killed_postmaster_comes_back(void **state) {
     start();
     conn = connect_within(START_MS);
     ask(conn, "create table kept as select generate_series(1, 10000) as n");
-    first = embedded_pid();
+    first = postmaster_pid();
     assert_int_equal(kill(first, SIGKILL), 0);
-    assert_true(WAIT_UNTIL((event_base_loop(base, EVLOOP_NONBLOCK), embedded_pid() != first), START_MS));
+    assert_true(WAIT_UNTIL((event_base_loop(base, EVLOOP_NONBLOCK), postmaster_pid() != first), START_MS));
     ask_once("select count(*) from kept", "10000");
-    assert_int_not_equal(embedded_pid(), first);
+    assert_int_not_equal(postmaster_pid(), first);
     PQfinish(conn);
-    embedded_stop();
+    postmaster_stop();
 }
 
 static void stop_leaves_no_process(void **state) {
@@ -262,13 +262,13 @@ static void stop_leaves_no_process(void **state) {
     start();
     conn = connect_within(START_MS);
     assert_true(count_processes() > 1);
-    embedded_stop();
-    assert_int_equal(embedded_pid(), 0);
-    assert_false(embedded_running());
+    postmaster_stop();
+    assert_int_equal(postmaster_pid(), 0);
+    assert_false(postmaster_is_running());
     assert_int_equal(count_processes(), 0);
     assert_false(exists("postgres/postmaster.pid"));
     PQfinish(conn);
-    embedded_stop();
+    postmaster_stop();
 }
 
 static void second_start_has_the_data(void **state) {
@@ -276,10 +276,10 @@ static void second_start_has_the_data(void **state) {
     use_dir("second");
     start();
     ask_once("create table kept as select 1 as n", "");
-    embedded_stop();
+    postmaster_stop();
     start();
     ask_once("select n from kept", "1");
-    embedded_stop();
+    postmaster_stop();
 }
 
 static void a_directory_in_use_is_refused(void **state) {
@@ -298,7 +298,7 @@ static void a_directory_in_use_is_refused(void **state) {
     }
     assert_int_equal(wait_exit(pid, START_MS), 0);
     ask_once("select 1", "1");
-    embedded_stop();
+    postmaster_stop();
 }
 
 /* Any process that can open a file can lock it. */
@@ -315,14 +315,14 @@ static void the_lock_is_for_its_owner_only(void **state) {
     start();
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    embedded_stop();
+    postmaster_stop();
 }
 
 /* The process that a_directory_in_use_is_refused starts. The end of the process releases the lock. */
 static int start_in(char *dir, const char *expected) {
     set_option(&config.dir, dir);
     base = event_base_new();
-    if (embedded_start(base, err, sizeof(err)))
+    if (postmaster_start(base, err, sizeof(err)))
         return 2;
     return strstr(err, expected) ? 0 : 3;
 }
@@ -341,7 +341,7 @@ static void the_next_server_takes_over(void **state) {
         start_and_kill_server();
         start();
         PQfinish(connect_within(START_MS));
-        embedded_stop();
+        postmaster_stop();
     }
 }
 
@@ -356,14 +356,14 @@ static void a_foreign_postmaster_is_ended(void **state) {
     path_join(dir, "%s/postgres", use_dir("foreign"));
     start();
     PQfinish(connect_within(START_MS));
-    read_process(embedded_pid(), "cmdline", program, sizeof(program));
-    embedded_stop();
+    read_process(postmaster_pid(), "cmdline", program, sizeof(program));
+    postmaster_stop();
     pid = spawn(&(struct spawn){ .argv = argv, .log = log, .unprivileged = true });
     assert_true(WAIT_UNTIL(exists("postgres/.s.PGSQL.5432"), START_MS));
     start();
     ask_once("select 1", "1");
     assert_int_equal(wait_exit(pid, START_MS), 0);
-    embedded_stop();
+    postmaster_stop();
 }
 
 /* As after a crash in a container, where process ids repeat. */
@@ -382,7 +382,7 @@ static void a_stale_process_id_does_not_matter(void **state) {
     write_file("postgres/.s.PGSQL.5432.lock", text);
     start();
     PQfinish(connect_within(3000));
-    embedded_stop();
+    postmaster_stop();
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(wait_exit(pid, START_MS), 128 + SIGKILL);
 }
@@ -403,9 +403,9 @@ static void a_long_directory_name_works(void **state) {
     set_option(&config.dir, long_dir);
     start();
     ask_once("select 1", "1");
-    assert_true(kill(embedded_pid(), SIGKILL) == 0);
+    assert_true(kill(postmaster_pid(), SIGKILL) == 0);
     ask_once("select 2", "2");
-    embedded_stop();
+    postmaster_stop();
     assert_int_equal(count_processes(), 0);
 }
 
@@ -417,7 +417,7 @@ static void odd_characters_in_the_name_work(void **state) {
         use_dir(names[i]);
         start();
         ask_once("select 1", "1");
-        embedded_stop();
+        postmaster_stop();
     }
 }
 
@@ -433,12 +433,12 @@ static void a_closed_parent_directory_works(void **state) {
     set_option(&config.dir, dir);
     start();
     ask_once("create table kept as select 1 as n", "");
-    read_process(embedded_pid(), "status", status, sizeof(status));
+    read_process(postmaster_pid(), "status", status, sizeof(status));
     assert_non_null(strstr(status, "CapPrm:\t0000000000000000"));
-    assert_int_equal(kill(embedded_pid(), SIGKILL), 0);
+    assert_int_equal(kill(postmaster_pid(), SIGKILL), 0);
     ask_once("select n from kept", "1");
     ask_once("select count(*) > 0 from pg_settings", "t");
-    embedded_stop();
+    postmaster_stop();
     start_and_kill_server();
     assert_true(WAIT_UNTIL(count_processes() == 0, 5000));
 }
@@ -461,7 +461,7 @@ static void half_an_initdb_is_done_again(void **state) {
     ask_once("select 1", "1");
     assert_false(exists("postgres.tmp"));
     assert_int_equal(access("/etc/passwd", F_OK), 0);
-    embedded_stop();
+    postmaster_stop();
 }
 
 static void other_data_is_refused(void **state) {
@@ -502,21 +502,21 @@ static void another_user_takes_the_data_over(void **state) {
     use_dir("users");
     start();
     ask_once("create table kept as select 1 as n", "");
-    embedded_stop();
+    postmaster_stop();
     set_option(&config.user, "nobody");
     start();
     ask_once("select n from kept", "1");
-    path_join(path, "/proc/%d", (int)embedded_pid());
+    path_join(path, "/proc/%d", (int)postmaster_pid());
     assert_int_equal(stat(path, &process), 0);
     assert_int_equal(process.st_uid, getpwnam("nobody")->pw_uid);
-    embedded_stop();
+    postmaster_stop();
     set_option(&config.user, "");
 }
 
 static bool pid_changed(pid_t *last, int *changes) {
     event_base_loop(base, EVLOOP_NONBLOCK);
-    if (embedded_pid() && embedded_pid() != *last) {
-        *last = embedded_pid();
+    if (postmaster_pid() && postmaster_pid() != *last) {
+        *last = postmaster_pid();
         ++*changes;
     }
     return *changes >= 3;
@@ -530,14 +530,14 @@ static void the_users_settings_win_and_may_be_wrong(void **state) {
     use_dir("settings");
     start();
     PQfinish(connect_within(START_MS));
-    embedded_stop();
+    postmaster_stop();
     assert_true(exists("postgres/postgresql.user.conf"));
     write_file("postgres/postgresql.user.conf", "no_such_setting = 1\n");
     start();
     assert_true(WAIT_UNTIL(pid_changed(&last, &starts), START_MS));
     write_file("postgres/postgresql.user.conf", "max_connections = 41\n");
     ask_once("show max_connections", "41");
-    embedded_stop();
+    postmaster_stop();
 }
 
 static int set_up(void **state) {
@@ -549,7 +549,7 @@ static int set_up(void **state) {
 /* A test that failed half-way must not leave its Postgres to the next. */
 static int tear_down(void **state) {
     (void)state;
-    embedded_stop();
+    postmaster_stop();
     event_base_free(base);
     return 0;
 }
@@ -566,12 +566,12 @@ static void the_log_is_rotated(void **state) {
     path_join(log, "%s/postgres.log", dir);
     path_join(old, "%s/postgres.log.1", dir);
     start();
-    embedded_stop();
+    postmaster_stop();
     assert_int_equal(access(old, F_OK), -1);
     assert_int_equal(truncate(log, 17 * 1024 * 1024), 0);
     start();
     PQfinish(connect_within(START_MS));
-    embedded_stop();
+    postmaster_stop();
     assert_int_equal(stat(old, &st), 0);
     assert_int_equal(st.st_size, 17 * 1024 * 1024);
     assert_int_equal(stat(log, &st), 0);

@@ -39,10 +39,10 @@ static struct op *const ops[] = { &op_look_queues,
 static int rows_asked_for;
 
 /* Stands in for bootstrap.c. */
-void load_register(void) {
+void bootstrap_register(void) {
 }
 
-void load_nodes(void) {
+void bootstrap_nodes(void) {
     rows_asked_for++;
 }
 
@@ -72,7 +72,7 @@ bool notify_bus_can_send(void) {
     return !channel.full;
 }
 
-bool channel_is_busy(void) {
+bool notify_bus_is_busy(void) {
     return channel.full;
 }
 

@@ -74,7 +74,7 @@ static bool remove_entry(int parent, const char *name, bool is_dir, const void *
 }
 
 static bool give_entry(int parent, const char *name, bool is_dir, const void *arg) {
-    const struct pgproc *p = arg;
+    const struct pg_binaries *p = arg;
 
     (void)is_dir;
     return fchownat(parent, name, p->uid, p->gid, AT_SYMLINK_NOFOLLOW) == 0;
@@ -82,51 +82,52 @@ static bool give_entry(int parent, const char *name, bool is_dir, const void *ar
 
 /* ---- directory, lock, log ---- */
 
-static bool open_base(struct pgdir *d, char *err, size_t err_size) {
+static bool open_base(struct datadir *d, char *err, size_t err_size) {
     /* Mode 0711 lets Postgres' user pass through, but hides the content from other users. */
     if (mkdir(config.dir, 0711) != 0 && errno != EEXIST)
-        return pgproc_fail(err, err_size, "cannot make directory %s: %s", config.dir, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot make directory %s: %s", config.dir, strerror(errno));
     d->base_fd = open(config.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     d->base = realpath(config.dir, NULL);
     if (d->base_fd < 0 || !d->base)
-        return pgproc_fail(err, err_size, "cannot use directory %s: %s", config.dir, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot use directory %s: %s", config.dir, strerror(errno));
     d->path = xasprintf("%s/" DATA, d->base);
     d->log = xasprintf("%s/postgres.log", d->base);
     return true;
 }
 
-static bool fail_locked(const struct pgdir *d, char *err, size_t err_size) {
+static bool fail_locked(const struct datadir *d, char *err, size_t err_size) {
     char text[32] = "";
 
     if (!read_text(d->base_fd, "pgdisque.lock", text, sizeof(text)) || atoi(text) <= 0)
-        return pgproc_fail(err, err_size,
-                           "data directory %s is in use by another process; choose another with --dir",
-                           d->base);
-    return pgproc_fail(err, err_size, "data directory %s is in use by process %d; choose another with --dir",
-                       d->base, atoi(text));
+        return pg_binary_fail(err, err_size,
+                              "data directory %s is in use by another process; choose another with --dir",
+                              d->base);
+    return pg_binary_fail(err, err_size,
+                          "data directory %s is in use by process %d; choose another with --dir", d->base,
+                          atoi(text));
 }
 
 /*
  * The file stays when the lock is released. If it were removed, two servers could lock two files of this name. Only the
  * owner may open the file, because any process that can open a file can lock it.
  */
-static bool take_lock(struct pgdir *d, char *err, size_t err_size) {
+static bool take_lock(struct datadir *d, char *err, size_t err_size) {
     d->lock_fd = openat(d->base_fd, "pgdisque.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (d->lock_fd < 0)
-        return pgproc_fail(err, err_size,
-                           "cannot open %s/pgdisque.lock: %s; choose another directory with --dir", d->base,
-                           strerror(errno));
+        return pg_binary_fail(err, err_size,
+                              "cannot open %s/pgdisque.lock: %s; choose another directory with --dir",
+                              d->base, strerror(errno));
     if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return fail_locked(d, err, err_size);
     if (fchmod(d->lock_fd, 0600) != 0)
         log_warning("embedded", "cannot restrict the file %s/pgdisque.lock to its owner: %s", d->base,
                     strerror(errno));
     if (ftruncate(d->lock_fd, 0) != 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0)
-        return pgproc_fail(err, err_size, "cannot write %s/pgdisque.lock: %s", d->base, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot write %s/pgdisque.lock: %s", d->base, strerror(errno));
     return true;
 }
 
-pid_t pgdir_holder(void) {
+pid_t datadir_holder(void) {
     char *path = xasprintf("%s/pgdisque.lock", config.dir), text[32] = "";
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     pid_t holder = 0;
@@ -140,37 +141,37 @@ pid_t pgdir_holder(void) {
     return holder;
 }
 
-bool pgdir_note_moved(const struct pgdir *d, const char *to, char *err, size_t err_size) {
+bool datadir_note_moved(const struct datadir *d, const char *to, char *err, size_t err_size) {
     int fd = openat(d->base_fd, MOVED, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     bool good = fd >= 0 && dprintf(fd, "%s\n", to) > 0 && fsync(fd) == 0 && fsync(d->base_fd) == 0;
 
     if (!good)
-        pgproc_fail(err, err_size, "cannot write %s/" MOVED ": %s", d->base, strerror(errno));
+        pg_binary_fail(err, err_size, "cannot write %s/" MOVED ": %s", d->base, strerror(errno));
     if (fd >= 0)
         close(fd);
     return good;
 }
 
-static bool refuse_moved(const struct pgdir *d, char *err, size_t err_size) {
+static bool refuse_moved(const struct datadir *d, char *err, size_t err_size) {
     char to[300] = "";
 
     if (!read_text(d->base_fd, MOVED, to, sizeof to) || to[0] == '\0')
         return true;
     to[strcspn(to, "\n")] = '\0';
-    return pgproc_fail(err, err_size,
-                       "the jobs of %s were moved to %s: set the option database. The file %s/" MOVED
-                       " says so; without it a server delivers the old jobs again",
-                       d->path, to, d->base);
+    return pg_binary_fail(err, err_size,
+                          "the jobs of %s were moved to %s: set the option database. The file %s/" MOVED
+                          " says so; without it a server delivers the old jobs again",
+                          d->path, to, d->base);
 }
 
-bool pgdir_open(struct pgdir *d, char *err, size_t err_size) {
+bool datadir_open(struct datadir *d, char *err, size_t err_size) {
     *d = PGDIR_CLOSED;
     if (!open_base(d, err, err_size) || !take_lock(d, err, err_size) || !refuse_moved(d, err, err_size))
         return false;
     d->log_fd =
         openat(d->base_fd, "postgres.log", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (d->log_fd < 0)
-        return pgproc_fail(err, err_size, "cannot open %s: %s", d->log, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot open %s: %s", d->log, strerror(errno));
     return true;
 }
 
@@ -180,7 +181,7 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-void pgdir_close(struct pgdir *d) {
+void datadir_close(struct datadir *d) {
     close_fd(&d->log_fd);
     close_fd(&d->fd);
     close_fd(&d->lock_fd);
@@ -194,7 +195,7 @@ void pgdir_close(struct pgdir *d) {
 /* ---- data directory ---- */
 
 /* An empty directory is accepted, because it may be a mount point. */
-static bool is_empty_dir(const struct pgdir *d) {
+static bool is_empty_dir(const struct datadir *d) {
     int fd = openat(d->base_fd, DATA, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     int entries = 0;
@@ -207,7 +208,7 @@ static bool is_empty_dir(const struct pgdir *d) {
     return entries <= 2;
 }
 
-bool pgdir_major(const struct pgdir *d, int *major, char *err, size_t err_size) {
+bool datadir_major(const struct datadir *d, int *major, char *err, size_t err_size) {
     char text[32];
 
     *major = 0;
@@ -215,46 +216,48 @@ bool pgdir_major(const struct pgdir *d, int *major, char *err, size_t err_size) 
         *major = atoi(text);
         if (*major > 0)
             return true;
-        return pgproc_fail(err, err_size,
-                           "%s/PG_VERSION holds no version; choose another directory with --dir", d->path);
+        return pg_binary_fail(err, err_size,
+                              "%s/PG_VERSION holds no version; choose another directory with --dir", d->path);
     }
     if (errno != ENOENT)
-        return pgproc_fail(err, err_size, "cannot read %s: %s; choose another directory with --dir", d->path,
-                           strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot read %s: %s; choose another directory with --dir",
+                              d->path, strerror(errno));
     if (faccessat(d->base_fd, DATA, F_OK, 0) == 0 && !is_empty_dir(d))
-        return pgproc_fail(err, err_size,
-                           "%s holds files, but no Postgres data; choose another directory with --dir",
-                           d->path);
+        return pg_binary_fail(err, err_size,
+                              "%s holds files, but no Postgres data; choose another directory with --dir",
+                              d->path);
     return true;
 }
 
-static bool open_data(struct pgdir *d, const char *name, char *err, size_t err_size) {
+static bool open_data(struct datadir *d, const char *name, char *err, size_t err_size) {
     close_fd(&d->fd);
     d->fd = openat(d->base_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (d->fd < 0)
-        return pgproc_fail(err, err_size, "cannot open %s/%s: %s", d->base, name, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot open %s/%s: %s", d->base, name, strerror(errno));
     return true;
 }
 
 /* Makes the temporary directory for initdb. An interrupted initdb leaves only this directory, because make_data()
  * renames it at the end. */
-static bool make_tmp(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
+static bool make_tmp(struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     if (faccessat(d->base_fd, DATA_TMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         log_notice("postgres", "an earlier initdb in %s did not finish: starting over", d->base);
         if (!tree_each(d->base_fd, DATA_TMP, remove_entry, NULL))
-            return pgproc_fail(err, err_size, "cannot remove %s/" DATA_TMP ": %s", d->base, strerror(errno));
+            return pg_binary_fail(err, err_size, "cannot remove %s/" DATA_TMP ": %s", d->base,
+                                  strerror(errno));
     }
     if (mkdirat(d->base_fd, DATA_TMP, 0700) != 0)
-        return pgproc_fail(err, err_size, "cannot make %s/" DATA_TMP ": %s", d->base, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot make %s/" DATA_TMP ": %s", d->base, strerror(errno));
     if (p->change_user && !give_entry(d->base_fd, DATA_TMP, true, p))
-        return pgproc_fail(err, err_size, "cannot give %s/" DATA_TMP " to user %s: %s; choose another --dir",
-                           d->base, p->user, strerror(errno));
+        return pg_binary_fail(err, err_size,
+                              "cannot give %s/" DATA_TMP " to user %s: %s; choose another --dir", d->base,
+                              p->user, strerror(errno));
     return open_data(d, DATA_TMP, err, err_size);
 }
 
 /* Only its owner can use the socket, so local connections need no password. Connections by TCP are rejected, even if a
  * user setting adds listen_addresses. */
-static bool run_initdb(const struct pgdir *d, const struct pgproc *p, const char *path, char *err,
+static bool run_initdb(const struct datadir *d, const struct pg_binaries *p, const char *path, char *err,
                        size_t err_size) {
     static const char *const args[] = { "--encoding=UTF8",
                                         "--locale=C",
@@ -264,32 +267,33 @@ static bool run_initdb(const struct pgdir *d, const struct pgproc *p, const char
                                         "--data-checksums",
                                         "--no-instructions",
                                         NULL };
-    off_t log_start = pgdir_log_size(d);
+    off_t log_start = datadir_log_size(d);
     char how[64];
     int status = 0;
-    pid_t pid = pgproc_start(p, &(struct pgproc_start){ .program = "initdb",
-                                                        .args = args,
-                                                        .dir = path,
-                                                        .dir_fd = d->fd,
-                                                        .log_fd = d->log_fd,
-                                                        .needs_name = true,
-                                                        .death_signal = SIGKILL });
+    pid_t pid = pg_binary_start(p, &(struct pg_binary_start){ .program = "initdb",
+                                                              .args = args,
+                                                              .dir = path,
+                                                              .dir_fd = d->fd,
+                                                              .log_fd = d->log_fd,
+                                                              .needs_name = true,
+                                                              .death_signal = SIGKILL });
 
     if (pid < 0)
-        return pgproc_fail(err, err_size, "cannot run initdb: %s", strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot run initdb: %s", strerror(errno));
     if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    pgdir_show_log(d, log_start);
-    if (!pgproc_has_name(p))
-        return pgproc_fail(err, err_size,
-                           "initdb needs a name for user ID %u, which has none on this system: install the "
-                           "package libnss-wrapper, or give the user a line in /etc/passwd",
-                           (unsigned)p->uid);
-    return pgproc_fail(err, err_size, "initdb %s; its output is in %s",
-                       pgproc_status_text(status, how, sizeof(how)), d->log);
+    datadir_show_log(d, log_start);
+    if (!pg_binary_has_name(p))
+        return pg_binary_fail(
+            err, err_size,
+            "initdb needs a name for user ID %u, which has none on this system: install the "
+            "package libnss-wrapper, or give the user a line in /etc/passwd",
+            (unsigned)p->uid);
+    return pg_binary_fail(err, err_size, "initdb %s; its output is in %s",
+                          pg_binary_status_text(status, how, sizeof(how)), d->log);
 }
 
-static bool make_data(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
+static bool make_data(struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     char *path = xasprintf("%s/" DATA_TMP, d->base);
     bool ok = make_tmp(d, p, err, err_size);
 
@@ -300,7 +304,7 @@ static bool make_data(struct pgdir *d, const struct pgproc *p, char *err, size_t
     if (!ok)
         return false;
     if (renameat(d->base_fd, DATA_TMP, d->base_fd, DATA) != 0 || fsync(d->base_fd) != 0)
-        return pgproc_fail(err, err_size, "cannot rename %s/" DATA_TMP ": %s", d->base, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot rename %s/" DATA_TMP ": %s", d->base, strerror(errno));
     return true;
 }
 
@@ -308,7 +312,7 @@ static bool make_data(struct pgdir *d, const struct pgproc *p, char *err, size_t
 
 enum holder { HOLDER_NONE, HOLDER_POSTMASTER, HOLDER_OTHER, HOLDER_UNKNOWN };
 
-static pid_t recorded_pid(const struct pgdir *d) {
+static pid_t recorded_pid(const struct datadir *d) {
     char text[32] = "";
 
     if (!read_text(d->fd, "postmaster.pid", text, sizeof(text)))
@@ -318,11 +322,11 @@ static pid_t recorded_pid(const struct pgdir *d) {
 
 /* The working directory of a process. Reading it needs the same user or CAP_SYS_PTRACE. root lacks CAP_SYS_PTRACE in
  * containers, so this function takes the user of Postgres. */
-static int stat_cwd(const struct pgproc *p, pid_t pid, struct stat *st) {
+static int stat_cwd(const struct pg_binaries *p, pid_t pid, struct stat *st) {
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-    return pgproc_stat(p, path, st);
+    return pg_binary_stat(p, path, st);
 }
 
 static bool is_postgres(pid_t pid) {
@@ -334,7 +338,7 @@ static bool is_postgres(pid_t pid) {
 }
 
 /* A postmaster's working directory is its data directory. */
-static enum holder who_is(const struct pgdir *d, const struct pgproc *p, pid_t pid) {
+static enum holder who_is(const struct datadir *d, const struct pg_binaries *p, pid_t pid) {
     struct stat cwd, own;
     int error;
 
@@ -351,7 +355,7 @@ static enum holder who_is(const struct pgdir *d, const struct pgproc *p, pid_t p
     return cwd.st_dev == own.st_dev && cwd.st_ino == own.st_ino ? HOLDER_POSTMASTER : HOLDER_OTHER;
 }
 
-static bool wait_gone(const struct pgdir *d, const struct pgproc *p, pid_t pid, int ms) {
+static bool wait_gone(const struct datadir *d, const struct pg_binaries *p, pid_t pid, int ms) {
     int64_t end = clock_mono_now() + ms * US_PER_MS;
 
     while (who_is(d, p, pid) == HOLDER_POSTMASTER) {
@@ -362,7 +366,7 @@ static bool wait_gone(const struct pgdir *d, const struct pgproc *p, pid_t pid, 
     return true;
 }
 
-static bool end_leftover(const struct pgdir *d, const struct pgproc *p, pid_t pid, char *err,
+static bool end_leftover(const struct datadir *d, const struct pg_binaries *p, pid_t pid, char *err,
                          size_t err_size) {
     log_notice("postgres",
                "the Postgres of an earlier server, process %d, still runs in %s: waiting for its end",
@@ -374,9 +378,9 @@ static bool end_leftover(const struct pgdir *d, const struct pgproc *p, pid_t pi
     kill(pid, SIGQUIT);
     if (wait_gone(d, p, pid, HARD_END_MS))
         return true;
-    return pgproc_fail(err, err_size,
-                       "Postgres process %d runs in %s and does not end; choose another with --dir", (int)pid,
-                       d->path);
+    return pg_binary_fail(err, err_size,
+                          "Postgres process %d runs in %s and does not end; choose another with --dir",
+                          (int)pid, d->path);
 }
 
 /*
@@ -385,14 +389,14 @@ static bool end_leftover(const struct pgdir *d, const struct pgproc *p, pid_t pi
  * process show that no postmaster runs. Postgres itself detects surviving children of the dead one by their shared
  * memory.
  */
-static void forget_pid(const struct pgdir *d, pid_t pid) {
+static void forget_pid(const struct datadir *d, pid_t pid) {
     log_notice("postgres", "%s/postmaster.pid names process %d, which is not its Postgres: removing it",
                d->path, (int)pid);
     unlinkat(d->fd, ".s.PGSQL.5432.lock", 0);
     unlinkat(d->fd, "postmaster.pid", 0);
 }
 
-static bool clear_leftover(const struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
+static bool clear_leftover(const struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     pid_t pid = recorded_pid(d);
     enum holder holder = who_is(d, p, pid);
 
@@ -405,13 +409,13 @@ static bool clear_leftover(const struct pgdir *d, const struct pgproc *p, char *
 
 /* ---- owner and settings ---- */
 
-static bool take_ownership(const struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
+static bool take_ownership(const struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     struct stat st;
 
     if (fstat(d->fd, &st) == 0 && st.st_uid == p->uid)
         return true;
     if (!p->change_user)
-        return pgproc_fail(
+        return pg_binary_fail(
             err, err_size,
             "%s belongs to another user (uid %d): start the server as that user, or choose another "
             "directory with --dir",
@@ -419,8 +423,8 @@ static bool take_ownership(const struct pgdir *d, const struct pgproc *p, char *
     log_notice("postgres", "giving %s to user %s", d->path, p->user);
     if (tree_each(d->base_fd, DATA, give_entry, p))
         return true;
-    return pgproc_fail(err, err_size, "cannot give %s to user %s: %s; choose another directory with --dir",
-                       d->path, p->user, strerror(errno));
+    return pg_binary_fail(err, err_size, "cannot give %s to user %s: %s; choose another directory with --dir",
+                          d->path, p->user, strerror(errno));
 }
 
 static bool datadir_write_all(int fd, const char *text, size_t len) {
@@ -436,7 +440,8 @@ static bool datadir_write_all(int fd, const char *text, size_t len) {
 }
 
 /* Uses O_EXCL, because the directory belongs to Postgres' user, who could place a link for root to follow. */
-bool pgdir_write_new(const struct pgdir *d, const struct pgproc *p, const char *name, const char *text) {
+bool datadir_write_new(const struct datadir *d, const struct pg_binaries *p, const char *name,
+                       const char *text) {
     int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool ok;
 
@@ -448,35 +453,35 @@ bool pgdir_write_new(const struct pgdir *d, const struct pgproc *p, const char *
     return ok;
 }
 
-static bool write_conf(const struct pgdir *d, const struct pgproc *p) {
+static bool write_conf(const struct datadir *d, const struct pg_binaries *p) {
     /* wal_compression accepts lz4 since Postgres 15. */
     char *conf = xasprintf("wal_compression = %s\n%s", p->major < 15 ? "on" : "lz4", embedded_conf);
     bool ok;
     static const char hint[] = "# Your own settings for this Postgres; they win over those in " CONF ".\n";
 
-    ok = pgdir_write_new(d, p, USER_CONF, hint) || errno == EEXIST;
+    ok = datadir_write_new(d, p, USER_CONF, hint) || errno == EEXIST;
     unlinkat(d->fd, CONF_TMP, 0);
-    ok = ok && pgdir_write_new(d, p, CONF_TMP, conf) && renameat(d->fd, CONF_TMP, d->fd, CONF) == 0;
+    ok = ok && datadir_write_new(d, p, CONF_TMP, conf) && renameat(d->fd, CONF_TMP, d->fd, CONF) == 0;
     free(conf);
     return ok;
 }
 
-bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
+bool datadir_prepare(struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     int major;
 
-    if (!pgdir_major(d, &major, err, err_size) || (!major && !make_data(d, p, err, err_size)))
+    if (!datadir_major(d, &major, err, err_size) || (!major && !make_data(d, p, err, err_size)))
         return false;
     if (!open_data(d, DATA, err, err_size) || !clear_leftover(d, p, err, err_size) ||
         !take_ownership(d, p, err, err_size))
         return false;
     if (!write_conf(d, p))
-        return pgproc_fail(err, err_size, "cannot write %s/" CONF ": %s", d->path, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot write %s/" CONF ": %s", d->path, strerror(errno));
     return pg_roles_make(d, p, d->path, err, err_size);
 }
 
 /* ---- log ---- */
 
-off_t pgdir_log_size(const struct pgdir *d) {
+off_t datadir_log_size(const struct datadir *d) {
     struct stat st;
 
     return fstat(d->log_fd, &st) == 0 ? st.st_size : 0;
@@ -496,8 +501,8 @@ static bool copy_all(int from, int to, off_t size) {
 
 /* Copies and truncates the file, because Postgres keeps it open. Postgres appends, so it continues at the new end. A
  * line that it writes between the copy and the truncation is lost. */
-bool pgdir_rotate_log(const struct pgdir *d) {
-    off_t size = pgdir_log_size(d);
+bool datadir_rotate_log(const struct datadir *d) {
+    off_t size = datadir_log_size(d);
     bool emptied;
     int old;
 
@@ -523,8 +528,8 @@ static char *last_lines(char *text, size_t len, int lines) {
 }
 
 /* Reads at most the last TAIL_BYTES behind offset since. */
-static size_t read_tail(const struct pgdir *d, off_t since, char text[TAIL_BYTES + 1]) {
-    off_t size = pgdir_log_size(d);
+static size_t read_tail(const struct datadir *d, off_t since, char text[TAIL_BYTES + 1]) {
+    off_t size = datadir_log_size(d);
     off_t from = size - since > TAIL_BYTES ? size - TAIL_BYTES : since;
     ssize_t n = pread(d->log_fd, text, TAIL_BYTES, from);
 
@@ -532,7 +537,7 @@ static size_t read_tail(const struct pgdir *d, off_t since, char text[TAIL_BYTES
     return n > 0 ? (size_t)n : 0;
 }
 
-void pgdir_show_log(const struct pgdir *d, off_t since) {
+void datadir_show_log(const struct datadir *d, off_t since) {
     char text[TAIL_BYTES + 1];
     size_t len = read_tail(d, since, text);
     char *save = NULL;
@@ -542,7 +547,7 @@ void pgdir_show_log(const struct pgdir *d, off_t since) {
         log_warning("postgres", "last lines of its log: %s", log_escape(slice_str(line), 500));
 }
 
-bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size) {
+bool datadir_last_words(const struct datadir *d, off_t since, char *out, size_t size) {
     char text[TAIL_BYTES + 1];
     char *save = NULL;
 

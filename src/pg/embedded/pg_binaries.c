@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-bool pgproc_fail(char *err, size_t err_size, const char *fmt, ...) {
+bool pg_binary_fail(char *err, size_t err_size, const char *fmt, ...) {
     va_list ap;
 
     va_start(ap, fmt);
@@ -46,13 +46,13 @@ bool pgproc_fail(char *err, size_t err_size, const char *fmt, ...) {
     return false;
 }
 
-bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) {
+bool pg_binary_choose_user(struct pg_binaries *p, char *err, size_t err_size) {
     struct system_user u;
 
     if (!system_user_choose(&u, config.user, err, err_size))
         return false;
     if (u.uid == 0)
-        return pgproc_fail(err, err_size, "Postgres does not run as root: name another user with --user");
+        return pg_binary_fail(err, err_size, "Postgres does not run as root: name another user with --user");
     p->uid = u.uid;
     p->gid = u.gid;
     p->change_user = u.change;
@@ -60,7 +60,7 @@ bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) {
     return true;
 }
 
-int pgproc_stat(const struct pgproc *p, const char *path, struct stat *st) {
+int pg_binary_stat(const struct pg_binaries *p, const char *path, struct stat *st) {
     int error;
 
     setfsgid(p->gid);
@@ -133,7 +133,7 @@ static int version_of(const char *dir, const char *program) {
 }
 
 struct search {
-    struct pgproc *found;
+    struct pg_binaries *found;
     int major;          /* the wanted version; 0: any version that is new enough */
     int other;          /* the newest version that was found and cannot be used */
     const char *client; /* the search is for this program of version `major` or newer; NULL: for a server */
@@ -215,24 +215,26 @@ static bool search_everywhere(struct search *s) {
 
 static bool fail_to_find(const struct search *s, char *err, size_t err_size) {
     if (s->other && s->major)
-        return pgproc_fail(
+        return pg_binary_fail(
             err, err_size,
             "data directory %s was made by Postgres %d, but the one found here is Postgres %d: "
             "install the package postgresql-%d, or choose another directory with --dir",
             config.dir, s->major, s->other, s->major);
     if (s->other)
-        return pgproc_fail(err, err_size, "the Postgres found here is version %d, but it takes %d or newer",
-                           s->other, PGPROC_OLDEST_MAJOR);
+        return pg_binary_fail(err, err_size,
+                              "the Postgres found here is version %d, but it takes %d or newer", s->other,
+                              PGPROC_OLDEST_MAJOR);
     if (*config.postgres_bin)
-        return pgproc_fail(err, err_size, "postgres-bin %s does not hold the programs initdb and postgres",
-                           config.postgres_bin);
-    return pgproc_fail(err, err_size,
-                       "found no Postgres server (initdb and postgres) by pg_config, in PATH, or in " PACKAGES
-                       ": install the package postgresql (apt-get install postgresql), name the programs' "
-                       "directory with --postgres-bin, or name a database of yours with --database");
+        return pg_binary_fail(err, err_size, "postgres-bin %s does not hold the programs initdb and postgres",
+                              config.postgres_bin);
+    return pg_binary_fail(
+        err, err_size,
+        "found no Postgres server (initdb and postgres) by pg_config, in PATH, or in " PACKAGES
+        ": install the package postgresql (apt-get install postgresql), name the programs' "
+        "directory with --postgres-bin, or name a database of yours with --database");
 }
 
-bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) {
+bool pg_binary_find(struct pg_binaries *p, int major, char *err, size_t err_size) {
     struct search s = { .found = p, .major = major };
 
     if (*config.postgres_bin ? try_dir(&s, config.postgres_bin) : search_everywhere(&s))
@@ -240,7 +242,7 @@ bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) {
     return fail_to_find(&s, err, err_size);
 }
 
-char *pgproc_find_client(const char *program, int major) {
+char *pg_binary_find_client(const char *program, int major) {
     struct search s = { .major = major, .client = program };
 
     if (*config.postgres_bin == '\0' || !try_dir(&s, config.postgres_bin))
@@ -248,12 +250,12 @@ char *pgproc_find_client(const char *program, int major) {
     return s.client_path;
 }
 
-void pgproc_free(struct pgproc *p) {
+void pg_binary_free(struct pg_binaries *p) {
     free(p->bin_dir);
     p->bin_dir = NULL;
 }
 
-/* ---- start; the functions from here to pgproc_start() run in the child ---- */
+/* ---- start; the functions from here to pg_binary_start() run in the child ---- */
 
 _Noreturn static void give_up(const char *what) {
     dprintf(STDERR_FILENO, "cannot run Postgres: %s: %s\n", what, strerror(errno));
@@ -262,7 +264,7 @@ _Noreturn static void give_up(const char *what) {
 
 /* Closes all files except stdin, stdout, stderr and the directory, because an inherited listening socket would keep the
  * port in use. The log is duplicated first, because its descriptor may be CHILD_DIR_FD. */
-static void place_files(const struct pgproc_start *s) {
+static void place_files(const struct pg_binary_start *s) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     dup2(s->script_fd != 0 ? s->script_fd : null, STDIN_FILENO);
@@ -285,7 +287,7 @@ static void reset_signals(void) {
 }
 
 /* The server is the user itself when it starts Postgres again. */
-static void become_user(const struct pgproc *p) {
+static void become_user(const struct pg_binaries *p) {
     if (geteuid() == p->uid)
         return;
     if (initgroups(p->user, p->gid) != 0 || setresgid(p->gid, p->gid, p->gid) != 0 ||
@@ -308,13 +310,13 @@ static const char *reachable_dir(const char *dir) {
     return CHILD_DIR_PATH;
 }
 
-bool pgproc_has_name(const struct pgproc *p) {
+bool pg_binary_has_name(const struct pg_binaries *p) {
     return getpwuid(p->uid) != NULL;
 }
 
 /* Some programs fail if their user has no name, for example in containers with an arbitrary user ID. The library
  * nss_wrapper, if it is installed, reads this line instead of /etc/passwd. */
-static void lend_name(const struct pgproc *p) {
+static void lend_name(const struct pg_binaries *p) {
     int fd = memfd_create("passwd", 0);
     char *path = xasprintf("/proc/self/fd/%d", fd);
 
@@ -326,7 +328,7 @@ static void lend_name(const struct pgproc *p) {
     free(path);
 }
 
-static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
+static void run_program(const struct pg_binaries *p, const struct pg_binary_start *s) {
     char *program = xasprintf("%s/%s", p->bin_dir, s->program);
     const char *argv[MAX_ARGS] = { program };
     size_t argc = 1;
@@ -337,13 +339,13 @@ static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
     argv[argc++] = reachable_dir(s->dir);
     for (const char *const *arg = s->args; *arg && argc < MAX_ARGS - 1; arg++)
         argv[argc++] = *arg;
-    if (s->needs_name && !pgproc_has_name(p))
+    if (s->needs_name && !pg_binary_has_name(p))
         lend_name(p);
     execv(program, (char *const *)argv);
     give_up(program);
 }
 
-_Noreturn static void child_main(const struct pgproc *p, const struct pgproc_start *s, pid_t parent) {
+_Noreturn static void child_main(const struct pg_binaries *p, const struct pg_binary_start *s, pid_t parent) {
     place_files(s);
     /* Ctrl-C in a terminal must reach the server only; the server stops Postgres at its own end. */
     setsid();
@@ -360,7 +362,7 @@ _Noreturn static void child_main(const struct pgproc *p, const struct pgproc_sta
     _exit(EXIT_CANNOT_RUN);
 }
 
-pid_t pgproc_start(const struct pgproc *p, const struct pgproc_start *s) {
+pid_t pg_binary_start(const struct pg_binaries *p, const struct pg_binary_start *s) {
     pid_t parent = getpid();
     pid_t pid = fork();
 
@@ -369,7 +371,7 @@ pid_t pgproc_start(const struct pgproc *p, const struct pgproc_start *s) {
     return pid;
 }
 
-bool pgproc_wait(pid_t pid, int ms, int *status) {
+bool pg_binary_wait(pid_t pid, int ms, int *status) {
     int64_t end = clock_mono_now() + ms * US_PER_MS;
 
     *status = 0;
@@ -381,7 +383,7 @@ bool pgproc_wait(pid_t pid, int ms, int *status) {
     return true;
 }
 
-const char *pgproc_status_text(int status, char *out, size_t size) {
+const char *pg_binary_status_text(int status, char *out, size_t size) {
     if (WIFSIGNALED(status))
         snprintf(out, size, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else

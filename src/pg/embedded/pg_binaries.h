@@ -13,7 +13,7 @@
  */
 #define PGPROC_OLDEST_MAJOR 14 /* the oldest version that knows all settings and statements of the server */
 
-struct pgproc {
+struct pg_binaries {
     char *bin_dir;    /* the directory of initdb and postgres */
     int major;        /* their version, such as 15 */
     bool change_user; /* root has started this process, and Postgres refuses to run as root */
@@ -23,26 +23,26 @@ struct pgproc {
 };
 
 /* Selects the user that runs Postgres, by config.user. False with a sentence in err. */
-bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) MUST_CHECK;
+bool pg_binary_choose_user(struct pg_binaries *p, char *err, size_t err_size) MUST_CHECK;
 
 /* stat() with the rights of that user. Returns 0 or the error. */
-int pgproc_stat(const struct pgproc *p, const char *path, struct stat *st);
+int pg_binary_stat(const struct pg_binaries *p, const char *path, struct stat *st);
 
 /*
  * Finds the programs. If config.postgres_bin is set, only this directory is searched; otherwise pg_config, PATH, and
  * the directories of Debian's packages, the newest first. major: the version that the data directory needs; 0: the
  * first version that is new enough.
  */
-bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) MUST_CHECK;
+bool pg_binary_find(struct pg_binaries *p, int major, char *err, size_t err_size) MUST_CHECK;
 
 /* The path of a client program such as pg_dump, of version `major` or newer; NULL if none is found. It searches the same
  * places. The caller frees the path. */
-char *pgproc_find_client(const char *program, int major);
+char *pg_binary_find_client(const char *program, int major);
 
 /* Does the user that runs Postgres have a name in the system? initdb and the single-user mode need a name. */
-bool pgproc_has_name(const struct pgproc *p);
+bool pg_binary_has_name(const struct pg_binaries *p);
 
-struct pgproc_start {
+struct pg_binary_start {
     const char *program;     /* "initdb" or "postgres" */
     const char *mode;        /* the first argument, before -D; NULL: none */
     const char *const *args; /* the arguments after -D and the directory; NULL at the end */
@@ -55,17 +55,17 @@ struct pgproc_start {
 };
 
 /* The child's process ID; -1 with errno if the child cannot be made. */
-pid_t pgproc_start(const struct pgproc *p, const struct pgproc_start *s);
+pid_t pg_binary_start(const struct pg_binaries *p, const struct pg_binary_start *s);
 
 /* Waits at most ms milliseconds for the child's end. True with its wait status; false if it still runs. */
-bool pgproc_wait(pid_t pid, int ms, int *status);
+bool pg_binary_wait(pid_t pid, int ms, int *status);
 
 /* "was killed by signal 9 (Killed)", "ended with status 1". */
-const char *pgproc_status_text(int status, char *out, size_t size);
+const char *pg_binary_status_text(int status, char *out, size_t size);
 
-void pgproc_free(struct pgproc *p);
+void pg_binary_free(struct pg_binaries *p);
 
 /* Writes the sentence to err. Always returns false, so that the caller can return the result. */
-bool pgproc_fail(char *err, size_t err_size, const char *fmt, ...) PRINTF_LIKE(3, 4);
+bool pg_binary_fail(char *err, size_t err_size, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -32,14 +32,14 @@ static const struct {
                        "pgdisque root pgdisque_superuser\n\n" },
 };
 
-static bool is_done(const struct pgdir *d) {
+static bool is_done(const struct datadir *d) {
     struct stat st;
 
     return fstatat(d->fd, DONE, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* The content of a file of the data directory; NULL with errno. The caller frees it. */
-static char *read_whole(const struct pgdir *d, const char *name) {
+static char *read_whole(const struct datadir *d, const char *name) {
     int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
     char *text = NULL;
@@ -56,14 +56,15 @@ static char *read_whole(const struct pgdir *d, const char *name) {
     return text;
 }
 
-static bool roles_replace_file(const struct pgdir *d, const struct pgproc *p, const char *name,
+static bool roles_replace_file(const struct datadir *d, const struct pg_binaries *p, const char *name,
                                const char *text) {
     unlinkat(d->fd, TEMP, 0);
-    return pgdir_write_new(d, p, TEMP, text) && renameat(d->fd, TEMP, d->fd, name) == 0;
+    return datadir_write_new(d, p, TEMP, text) && renameat(d->fd, TEMP, d->fd, name) == 0;
 }
 
 /* Puts the text before the content of a file, unless it is there. */
-static bool prepend(const struct pgdir *d, const struct pgproc *p, const char *name, const char *text) {
+static bool prepend(const struct datadir *d, const struct pg_binaries *p, const char *name,
+                    const char *text) {
     char *old = read_whole(d, name), *whole;
     bool ok;
 
@@ -76,11 +77,12 @@ static bool prepend(const struct pgdir *d, const struct pgproc *p, const char *n
     return ok;
 }
 
-static bool restrict_access(const struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
+static bool restrict_access(const struct datadir *d, const struct pg_binaries *p, char *err,
+                            size_t err_size) {
     for (size_t i = 0; i < LENGTH(access_files); i++)
         if (!prepend(d, p, access_files[i].name, access_files[i].text))
-            return pgproc_fail(err, err_size, "cannot change %s in %s: %s", access_files[i].name, d->path,
-                               strerror(errno));
+            return pg_binary_fail(err, err_size, "cannot change %s in %s: %s", access_files[i].name, d->path,
+                                  strerror(errno));
     return true;
 }
 
@@ -96,7 +98,7 @@ static int script_of(const char *text) {
 }
 
 /* -j: a command ends with a semicolon and an empty line. */
-static bool run_script(const struct pgdir *d, const struct pgproc *p, const char *dir, char *err,
+static bool run_script(const struct datadir *d, const struct pg_binaries *p, const char *dir, char *err,
                        size_t err_size) {
     static const char *const args[] = { "-j",
                                         "-c",
@@ -107,40 +109,40 @@ static bool run_script(const struct pgdir *d, const struct pgproc *p, const char
                                         "log_min_error_statement=panic",
                                         "postgres",
                                         NULL };
-    off_t log_start = pgdir_log_size(d);
+    off_t log_start = datadir_log_size(d);
     int script = script_of(sql_embedded_roles), status = 0;
     char how[64];
     pid_t pid;
 
     if (script < 0)
-        return pgproc_fail(err, err_size, "cannot make the roles of Postgres: %s", strerror(errno));
-    pid = pgproc_start(p, &(struct pgproc_start){ .program = "postgres",
-                                                  .mode = "--single",
-                                                  .args = args,
-                                                  .dir = dir,
-                                                  .dir_fd = d->fd,
-                                                  .log_fd = d->log_fd,
-                                                  .script_fd = script,
-                                                  .needs_name = true,
-                                                  .death_signal = SIGTERM });
+        return pg_binary_fail(err, err_size, "cannot make the roles of Postgres: %s", strerror(errno));
+    pid = pg_binary_start(p, &(struct pg_binary_start){ .program = "postgres",
+                                                        .mode = "--single",
+                                                        .args = args,
+                                                        .dir = dir,
+                                                        .dir_fd = d->fd,
+                                                        .log_fd = d->log_fd,
+                                                        .script_fd = script,
+                                                        .needs_name = true,
+                                                        .death_signal = SIGTERM });
     close(script);
     if (pid < 0)
-        return pgproc_fail(err, err_size, "cannot run postgres: %s", strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot run postgres: %s", strerror(errno));
     if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    pgdir_show_log(d, log_start);
-    return pgproc_fail(err, err_size,
-                       "cannot make the roles of Postgres: postgres --single %s; its output is in %s",
-                       pgproc_status_text(status, how, sizeof(how)), d->log);
+    datadir_show_log(d, log_start);
+    return pg_binary_fail(err, err_size,
+                          "cannot make the roles of Postgres: postgres --single %s; its output is in %s",
+                          pg_binary_status_text(status, how, sizeof(how)), d->log);
 }
 
-bool pg_roles_make(const struct pgdir *d, const struct pgproc *p, const char *dir, char *err,
+bool pg_roles_make(const struct datadir *d, const struct pg_binaries *p, const char *dir, char *err,
                    size_t err_size) {
     if (is_done(d))
         return true;
     if (!run_script(d, p, dir, err, err_size) || !restrict_access(d, p, err, err_size))
         return false;
     if (!roles_replace_file(d, p, DONE, DONE_TEXT))
-        return pgproc_fail(err, err_size, "cannot write " DONE " in %s: %s", d->path, strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot write " DONE " in %s: %s", d->path, strerror(errno));
     return true;
 }

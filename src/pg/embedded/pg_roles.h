@@ -17,7 +17,7 @@
  * Makes the roles in the open data directory d->fd, whose path is dir, unless that was done before. No Postgres may run
  * in it. A directory in which the server itself was the superuser is changed over. Blocks.
  */
-bool pg_roles_make(const struct pgdir *d, const struct pgproc *p, const char *dir, char *err,
+bool pg_roles_make(const struct datadir *d, const struct pg_binaries *p, const char *dir, char *err,
                    size_t err_size) MUST_CHECK;
 
 #endif

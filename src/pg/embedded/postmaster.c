@@ -37,8 +37,8 @@
 #define SOCKET_DIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(SOCKET_NAME))
 
 static struct {
-    struct pgdir dir;
-    struct pgproc proc;
+    struct datadir dir;
+    struct pg_binaries proc;
     pid_t pid;          /* 0: none runs */
     int backoff_ms;     /* delay before the next start, if Postgres dies soon */
     int64_t started_us; /* clock_mono_now() */
@@ -56,7 +56,8 @@ static char *socket_dir(void) {
     const char *path = embedded.dir.path;
     struct stat st;
 
-    if (strlen(path) <= SOCKET_DIR_MAX && !strchr(path, ',') && pgproc_stat(&embedded.proc, path, &st) == 0)
+    if (strlen(path) <= SOCKET_DIR_MAX && !strchr(path, ',') &&
+        pg_binary_stat(&embedded.proc, path, &st) == 0)
         return xstrdup(path);
     return xasprintf("/proc/self/fd/%d", embedded.dir.fd);
 }
@@ -79,14 +80,14 @@ static char *make_conninfo(const char *dir) {
 static bool run_postgres(void) {
     static const char *const args[] = { NULL };
 
-    embedded.log_start = pgdir_log_size(&embedded.dir);
+    embedded.log_start = datadir_log_size(&embedded.dir);
     embedded.started_us = clock_mono_now();
-    embedded.pid = pgproc_start(&embedded.proc, &(struct pgproc_start){ .program = "postgres",
-                                                                        .args = args,
-                                                                        .dir = embedded.dir.path,
-                                                                        .dir_fd = embedded.dir.fd,
-                                                                        .log_fd = embedded.dir.log_fd,
-                                                                        .death_signal = SIGINT });
+    embedded.pid = pg_binary_start(&embedded.proc, &(struct pg_binary_start){ .program = "postgres",
+                                                                              .args = args,
+                                                                              .dir = embedded.dir.path,
+                                                                              .dir_fd = embedded.dir.fd,
+                                                                              .log_fd = embedded.dir.log_fd,
+                                                                              .death_signal = SIGINT });
     if (embedded.pid > 0) {
         log_notice("postgres", "Postgres %d starts as process %d%s%s, log in %s", embedded.proc.major,
                    (int)embedded.pid, embedded.proc.change_user ? " of user " : "", embedded.proc.user,
@@ -131,21 +132,21 @@ static void child_ended(evutil_socket_t fd, short what, void *arg) {
     int ms;
 
     (void)fd, (void)what, (void)arg;
-    if (!pid || !pgproc_wait(pid, 0, &status))
+    if (!pid || !pg_binary_wait(pid, 0, &status))
         return;
     embedded.pid = 0;
     ms = next_backoff_ms();
     log_warning("postgres", "process %d %s; starting Postgres again in %d ms", (int)pid,
-                pgproc_status_text(status, how, sizeof(how)), ms);
-    pgdir_show_log(&embedded.dir, embedded.log_start);
-    if (pgdir_last_words(&embedded.dir, embedded.log_start, words, sizeof(words)))
+                pg_binary_status_text(status, how, sizeof(how)), ms);
+    datadir_show_log(&embedded.dir, embedded.log_start);
+    if (datadir_last_words(&embedded.dir, embedded.log_start, words, sizeof(words)))
         db_note_cause(words);
     restart_later(ms);
 }
 
 static void rotate_log(evutil_socket_t fd, short what, void *arg) {
     (void)fd, (void)what, (void)arg;
-    if (pgdir_rotate_log(&embedded.dir))
+    if (datadir_rotate_log(&embedded.dir))
         embedded.log_start = 0;
 }
 
@@ -159,8 +160,8 @@ static void postmaster_forget_all(void) {
     free_event(&embedded.on_child);
     free_event(&embedded.on_restart);
     free_event(&embedded.on_minute);
-    pgproc_free(&embedded.proc);
-    pgdir_close(&embedded.dir);
+    pg_binary_free(&embedded.proc);
+    datadir_close(&embedded.dir);
     free(embedded.conninfo);
     embedded.conninfo = NULL;
 }
@@ -168,10 +169,11 @@ static void postmaster_forget_all(void) {
 static bool postmaster_prepare(char *err, size_t err_size) {
     int major;
 
-    return pgdir_open(&embedded.dir, err, err_size) && pgproc_choose_user(&embedded.proc, err, err_size) &&
-           pgdir_major(&embedded.dir, &major, err, err_size) &&
-           pgproc_find(&embedded.proc, major, err, err_size) &&
-           pgdir_prepare(&embedded.dir, &embedded.proc, err, err_size);
+    return datadir_open(&embedded.dir, err, err_size) &&
+           pg_binary_choose_user(&embedded.proc, err, err_size) &&
+           datadir_major(&embedded.dir, &major, err, err_size) &&
+           pg_binary_find(&embedded.proc, major, err, err_size) &&
+           datadir_prepare(&embedded.dir, &embedded.proc, err, err_size);
 }
 
 /* Call it before the first child starts, so that no end of a child is missed. */
@@ -185,11 +187,11 @@ static bool watch_children(struct event_base *base) {
            evsignal_add(embedded.on_child, NULL) == 0 && event_add(embedded.on_minute, &minute) == 0;
 }
 
-static bool postmaster_start(struct event_base *base, char *err, size_t err_size) {
+static bool postmaster_try_start(struct event_base *base, char *err, size_t err_size) {
     char *dir;
 
     if (!watch_children(base))
-        return pgproc_fail(err, err_size, "cannot watch for the end of child processes");
+        return pg_binary_fail(err, err_size, "cannot watch for the end of child processes");
     if (!postmaster_prepare(err, err_size))
         return false;
     dir = socket_dir();
@@ -198,18 +200,18 @@ static bool postmaster_start(struct event_base *base, char *err, size_t err_size
     rotate_log(-1, 0, NULL);
     embedded.backoff_ms = BACKOFF_MIN_MS;
     if (!run_postgres())
-        return pgproc_fail(err, err_size, "cannot start Postgres: %s", strerror(errno));
+        return pg_binary_fail(err, err_size, "cannot start Postgres: %s", strerror(errno));
     return true;
 }
 
-bool embedded_start(struct event_base *base, char *err, size_t err_size) {
-    if (postmaster_start(base, err, err_size))
+bool postmaster_start(struct event_base *base, char *err, size_t err_size) {
+    if (postmaster_try_start(base, err, err_size))
         return true;
     postmaster_forget_all();
     return false;
 }
 
-char *embedded_visit(void) {
+char *postmaster_visit(void) {
     char *path = xasprintf("%s/postgres", config.dir), *dir = realpath(path, NULL);
     char *conninfo = dir == NULL ? NULL : make_conninfo(dir);
 
@@ -221,20 +223,20 @@ char *embedded_visit(void) {
     return NULL;
 }
 
-bool embedded_note_moved(const char *to, char *err, size_t err_size) {
-    return pgdir_note_moved(&embedded.dir, to, err, err_size);
+bool postmaster_note_moved(const char *to, char *err, size_t err_size) {
+    return datadir_note_moved(&embedded.dir, to, err, err_size);
 }
 
-const char *embedded_conninfo(void) {
+const char *postmaster_conninfo(void) {
     return embedded.conninfo;
 }
 
-pid_t embedded_pid(void) {
+pid_t postmaster_pid(void) {
     return embedded.pid;
 }
 
 /* Checks the free space itself, because Postgres reports a full disk by many different errors. */
-const char *embedded_trouble(void) {
+const char *postmaster_trouble(void) {
     static char text[512];
     struct statvfs fs;
 
@@ -245,7 +247,7 @@ const char *embedded_trouble(void) {
     return text;
 }
 
-bool embedded_running(void) {
+bool postmaster_is_running(void) {
     return embedded.pid != 0;
 }
 
@@ -254,17 +256,17 @@ static void stop_postgres(void) {
     int status;
 
     kill(embedded.pid, SIGINT);
-    if (pgproc_wait(embedded.pid, FAST_STOP_MS, &status))
+    if (pg_binary_wait(embedded.pid, FAST_STOP_MS, &status))
         return;
     log_warning("postgres", "process %d takes too long to shut down: ending it at once", (int)embedded.pid);
     kill(embedded.pid, SIGQUIT);
-    if (pgproc_wait(embedded.pid, HARD_STOP_MS, &status))
+    if (pg_binary_wait(embedded.pid, HARD_STOP_MS, &status))
         return;
     kill(embedded.pid, SIGKILL);
     TEMP_FAILURE_RETRY(waitpid(embedded.pid, &status, 0));
 }
 
-void embedded_stop(void) {
+void postmaster_stop(void) {
     if (embedded.pid) {
         stop_postgres();
         log_notice("postgres", "process %d has ended", (int)embedded.pid);

@@ -17,7 +17,7 @@
  *     <dir>/postgres.log    the output of initdb and Postgres; postgres.log.1 is the older part
  *
  * Postgres cannot outlive the server. The kernel sends Postgres the signal for a fast shutdown when the thread that
- * started it ends, kill -9 included. Therefore call embedded_start() in a thread that lives as long as the server, and
+ * started it ends, kill -9 included. Therefore call postmaster_start() in a thread that lives as long as the server, and
  * after the server has gone to the background.
  */
 
@@ -27,35 +27,35 @@
  * then. Everything after the start happens in base's loop. False with one sentence in err; then nothing runs and
  * nothing is locked.
  */
-bool embedded_start(struct event_base *base, char *err, size_t err_size) MUST_CHECK;
+bool postmaster_start(struct event_base *base, char *err, size_t err_size) MUST_CHECK;
 
 /*
  * The connection string for this process: host, port, user and dbname. The database is "postgres", which initdb makes,
- * and the user is the role pgdisque (pg_roles.h). The string stays the same from embedded_start() to embedded_stop(), even if Postgres
+ * and the user is the role pgdisque (pg_roles.h). The string stays the same from postmaster_start() to postmaster_stop(), even if Postgres
  * is started again.
  */
-const char *embedded_conninfo(void);
+const char *postmaster_conninfo(void);
 
 /* The connection string for a Postgres that another process runs in config.dir. NULL if no Postgres takes connections
  * there, or if the path is too long for a socket address. The caller frees it. */
-char *embedded_visit(void);
+char *postmaster_visit(void);
 
 /* Notes in config.dir that the jobs were moved: no server starts on them any more (datadir.h). False with a sentence in
  * err. */
-bool embedded_note_moved(const char *to, char *err, size_t err_size) MUST_CHECK;
+bool postmaster_note_moved(const char *to, char *err, size_t err_size) MUST_CHECK;
 
 /* The process ID of the postmaster, or 0 while none runs. */
-pid_t embedded_pid(void);
+pid_t postmaster_pid(void);
 
 /* Does a postmaster run? It may still be in recovery. */
-bool embedded_running(void);
+bool postmaster_is_running(void);
 /* A sentence that the disk of the data directory is full, valid until the next call; NULL if it is not full. */
-const char *embedded_trouble(void);
+const char *postmaster_trouble(void);
 
 /*
  * Ends Postgres and waits for its end: a fast shutdown, after ten seconds an immediate shutdown. Call it after the
  * loop. Does nothing if no Postgres was started.
  */
-void embedded_stop(void);
+void postmaster_stop(void);
 
 #endif

@@ -187,13 +187,13 @@ static void expect_ticks_in(const char *cron, const char *after, const char *fir
     struct cron_expr e = parsed(cron);
     int64_t tick;
 
-    if (!zone_exists(e.zone))
+    if (!timezone_exists(e.zone))
         skip();
-    zone_enter(e.zone);
-    tick = cron_next(&e, 0, at(after), zone_offset_at);
+    timezone_enter(e.zone);
+    tick = cron_next(&e, 0, at(after), timezone_offset_at);
     assert_string_equal(text_of(tick), first);
-    assert_string_equal(text_of(cron_next(&e, 0, tick, zone_offset_at)), second);
-    zone_leave();
+    assert_string_equal(text_of(cron_next(&e, 0, tick, timezone_offset_at)), second);
+    timezone_leave();
 }
 
 /* The clocks of Lord Howe change by half an hour, and those of the south in the other half of the year. */
@@ -213,25 +213,25 @@ static void test_zones_of_the_system(void **state) {
     struct cron_expr e = parsed("TZ=Europe/Berlin 30 2 * * *");
 
     (void)state;
-    assert_true(zone_exists(""));
-    assert_false(zone_exists("Nowhere/Else"));
-    assert_false(zone_exists("../../../etc/passwd"));
-    assert_false(zone_exists("/etc/localtime"));
-    assert_false(zone_exists("Europe"));
-    if (!zone_exists(e.zone))
+    assert_true(timezone_exists(""));
+    assert_false(timezone_exists("Nowhere/Else"));
+    assert_false(timezone_exists("../../../etc/passwd"));
+    assert_false(timezone_exists("/etc/localtime"));
+    assert_false(timezone_exists("Europe"));
+    if (!timezone_exists(e.zone))
         skip();
     setenv("TZ", "XYZ5", 1);
-    zone_enter(e.zone);
-    assert_string_equal(text_of(cron_next(&e, 0, at("2027-03-27 12:00:00"), zone_offset_at)), SPRING);
-    assert_string_equal(text_of(cron_next(&e, 0, at("2027-10-30 12:00:00"), zone_offset_at)),
+    timezone_enter(e.zone);
+    assert_string_equal(text_of(cron_next(&e, 0, at("2027-03-27 12:00:00"), timezone_offset_at)), SPRING);
+    assert_string_equal(text_of(cron_next(&e, 0, at("2027-10-30 12:00:00"), timezone_offset_at)),
                         "2027-10-31 00:30:00");
-    assert_string_equal(text_of(cron_next(&e, 0, at("2060-07-01 12:00:00"), zone_offset_at)),
+    assert_string_equal(text_of(cron_next(&e, 0, at("2060-07-01 12:00:00"), timezone_offset_at)),
                         "2060-07-02 00:30:00");
-    zone_leave();
+    timezone_leave();
     assert_string_equal(getenv("TZ"), "XYZ5");
-    zone_enter("");
-    assert_int_equal(zone_offset_at(at(SPRING)), 0);
-    zone_leave();
+    timezone_enter("");
+    assert_int_equal(timezone_offset_at(at(SPRING)), 0);
+    timezone_leave();
 }
 
 /* ---- against looking at every second ---- */

@@ -124,7 +124,7 @@ static void on_end(struct req *r) {
 static struct client client;
 static bool loading;
 
-bool load_is_under_way(void) {
+bool bootstrap_is_under_way(void) {
     return loading;
 }
 

@@ -219,7 +219,7 @@ static void test_an_end(void **state) {
     assert_true(fake_scalar(sent(0), EXPIRES_AT) == fake_scalar(sent(0), WAKE_AT));
     commit_page(4, 5, 1, 5);
     assert_replied(":1");
-    assert_true(expiry_next_wake() <= clock_db() + 100 * US_PER_S);
+    assert_true(expire_next_wake() <= clock_db() + 100 * US_PER_S);
     command(&expire, "q1", "0");
     assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
     fake_commit_empty(fake_write_conn());

@@ -24,13 +24,13 @@ static int group_start(void **state) {
 }
 
 static int stop(void **state) {
-    assert_true(expiry_next_wake() != INT64_MAX);
+    assert_true(expire_next_wake() != INT64_MAX);
     return getters_teardown(state);
 }
 
 static void search(void) {
-    expiry_wake_at(clock_db() - 1);
-    expiry_wake();
+    expire_wake_at(clock_db() - 1);
+    expire_wake();
 }
 
 static void assert_queued(size_t expired, size_t due, size_t next) {
@@ -62,7 +62,7 @@ static void test_one_transaction(void **state) {
     assert_queued(1, 1, 1);
     assert_sent(3, SQL_WAKE_EXPIRED);
     fake_commit_empty(fake_write_conn());
-    expiry_wake_at(clock_db());
+    expire_wake_at(clock_db());
 }
 
 /* Ends the oldest transaction. Only SQL_WAKE_NEXT can be executed while the table is locked. */
@@ -105,7 +105,7 @@ static void test_locked_table(void **state) {
     assert_queued(1, 1, 1);
     assert_sent(3, SQL_WAKE_EXPIRED);
     fake_commit_empty(fake_write_conn());
-    expiry_wake_at(clock_db());
+    expire_wake_at(clock_db());
 }
 
 /* A statement that fails ends, too. */
@@ -127,7 +127,7 @@ static void test_failures(void **state) {
         assert_sent(1, own[i]);
         fake_commit_empty(fake_write_conn());
     }
-    expiry_wake_at(clock_db());
+    expire_wake_at(clock_db());
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)

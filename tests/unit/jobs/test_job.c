@@ -152,7 +152,7 @@ static void test_deleted(void **state) {
     fake_set_int(result, 0, 1, 8, 0);
     fake_set_int(result, 0, 2, 4, 60);
     fake_set_bytes(result, 0, 3, slice_str("group"));
-    list_job_deleted((struct job_key){ queue_named("q1")->id, 0, 7 }, result, 0, 0);
+    bulk_job_deleted((struct job_key){ queue_named("q1")->id, 0, 7 }, result, 0, 0);
     assert_told();
     assert_group_goes_on();
 }

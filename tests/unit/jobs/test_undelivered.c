@@ -155,7 +155,7 @@ static void test_behind_another_reply(void **state) {
     (void)state;
     undelivered_note_unsent(&r, &job);
     c->bytes_out += 100;
-    deliveries_written(c);
+    undelivered_written(c);
     assert_int_equal(c->unsent_count, 1);
     undelivered_return_unsent(c);
     assert_put_back(NULL);
@@ -174,7 +174,7 @@ static void test_after_another_reply(void **state) {
     c->bytes_out += 100;
     deliveries_placed(c, &r);
     assert_true(c->unsent[0].offset == c->bytes_out);
-    deliveries_written(c);
+    undelivered_written(c);
     assert_int_equal(c->unsent_count, 0);
     assert_int_equal(c->share.kinds[MEMORY_UNSENT], 0);
     assert_true(batch_idle());
@@ -262,7 +262,7 @@ static void test_written_jobs_are_not_put_back(void **state) {
     undelivered_return_unsent(c);
     assert_true(batch_idle());
     c = client_with(true);
-    deliveries_forget(c);
+    undelivered_forget(c);
     undelivered_return_unsent(c);
     assert_true(batch_idle());
 }

@@ -145,12 +145,12 @@ static void test_the_last_files_are_not_for_clients(void **state) {
     int fd = open("/dev/null", O_RDONLY);
 
     (void)state;
-    assert_false(files_are_few(fd));
-    assert_false(files_are_few(fd + 67));
-    assert_true(files_are_few(fd + 68));
-    assert_true(files_are_few(fd + 99));
+    assert_false(fd_limit_is_low(fd));
+    assert_false(fd_limit_is_low(fd + 67));
+    assert_true(fd_limit_is_low(fd + 68));
+    assert_true(fd_limit_is_low(fd + 99));
     setrlimit(RLIMIT_NOFILE, &before);
-    assert_false(files_are_few(fd + 99));
+    assert_false(fd_limit_is_low(fd + 99));
     close(fd);
 }
 
@@ -164,7 +164,7 @@ static int clients_with(rlim_t files) {
 
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files / 2, files });
         config.maxclients = 100;
-        _exit(files_prepare(err, sizeof err) ? config.maxclients : 0);
+        _exit(fd_limit_prepare(err, sizeof err) ? config.maxclients : 0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));

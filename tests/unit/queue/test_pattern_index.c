@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
-#include "base/match.h"
+#include "base/glob.h"
 #include "net/long_work.h"
 #include "queue/pattern_index.h"
 #include "queue/queue_ready.h"

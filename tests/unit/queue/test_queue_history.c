@@ -82,7 +82,7 @@ static int histories(void) {
 }
 
 static void test_the_server(void **state) {
-    const struct history *h = server_history();
+    const struct history *h = queue_history_of_server();
     size_t before = history_count(h, HISTORY_MINUTES);
     struct queue *q = shown_queue("a");
 

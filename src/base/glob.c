@@ -1,5 +1,5 @@
 /* Glob matching in bounded time. */
-#include "base/match.h"
+#include "base/glob.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-#ifndef MATCH_H
-#define MATCH_H
+#ifndef GLOB_H
+#define GLOB_H
 
 #include <stdbool.h>
 #include "base/util.h"

@@ -1,5 +1,5 @@
 /* The findings of the doctor, as paragraphs and as lines. */
-#include "admin/report.h"
+#include "admin/findings.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "base/match.h"
+#include "base/glob.h"
 
 /* A slice in memory of its exact size, so that the sanitizer sees every byte too far. */
 static struct slice exact(const char *text, size_t len) {

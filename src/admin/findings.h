@@ -1,5 +1,5 @@
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef FINDINGS_H
+#define FINDINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
