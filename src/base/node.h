@@ -18,11 +18,11 @@ struct node {
     char addr[64];
     int port;
     bool leaving;
-    bool left;        /* has shut down in order, or has no row any more */
-    bool live;        /* a message or heartbeat arrived lately, and the server has not left */
-    int64_t heard_us; /* clock_mono() of its last message */
-    int64_t seen_us;  /* database time of its last heartbeat */
-    uint64_t run;     /* grows with each start of any server of the database; 0: not known */
+    bool left;           /* has shut down in order, or has no row any more */
+    bool live;           /* a message or heartbeat arrived lately, and the server has not left */
+    int64_t received_us; /* clock_mono() of its last message */
+    int64_t seen_us;     /* database time of its last heartbeat */
+    uint64_t run;        /* grows with each start of any server of the database; 0: not known */
 };
 
 /* This server. */

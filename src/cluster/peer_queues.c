@@ -103,12 +103,12 @@ static struct queue *load_peer_queue(const PGresult *rows, int row) {
     return q;
 }
 
-static void hear_queue(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
-                       int count);
+static void receive_queue(struct queue *q, const struct peer *p, enum outbox_item item,
+                          const int64_t *numbers, int count);
 
 /* Handles the waiting items at once, before later items of the same queues. Items of other queues wait as long as
  * there are rows to read. */
-static void hear_unknown(void) {
+static void receive_unknown(void) {
     size_t count = find.item_count, kept = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -116,7 +116,7 @@ static void hear_unknown(void) {
         struct queue *q = queue_find_id((int32_t)s.numbers[0]);
 
         if (q != NULL)
-            hear_queue(q, s.peer, s.item, s.numbers, s.count);
+            receive_queue(q, s.peer, s.item, s.numbers, s.count);
         else if (find.id_count > 0)
             find.items[kept++] = s;
     }
@@ -127,7 +127,7 @@ static void find_ended(void) {
     find.id_count -= find.asked;
     memmove(find.ids, find.ids + find.asked, find.id_count * sizeof *find.ids);
     find.asked = 0;
-    hear_unknown();
+    receive_unknown();
     peer_queues_ask();
 }
 
@@ -255,7 +255,7 @@ OPERATION(page_queues, .alone = true, .begin = peer_queues_page_begin, .on_end =
 
 /* Before this message arrived, the lease may have ended here, or the job may have been claimed again. The job is
  * counted twice then, which this corrects. */
-static void hear_lease(struct queue *q, struct job_key key, int64_t row_until) {
+static void receive_lease(struct queue *q, struct job_key key, int64_t row_until) {
     enum lease_past what = lease_revoke(key.id, row_until);
 
     if (what == LEASE_ENDED)
@@ -266,7 +266,7 @@ static void hear_lease(struct queue *q, struct job_key key, int64_t row_until) {
 
 /* ---- leases of failed servers ---- */
 
-static struct task adopt = { .op = &op_inherit_leases, .rows = 1 };
+static struct task adopt = { .op = &op_adopt_leases, .rows = 1 };
 static bool adopt_again;
 
 void peer_queues_adopt(void) {
@@ -293,16 +293,16 @@ static void adopt_end(void) {
 static void adopt_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = row_full_key(rows, i, COL_INHERIT_LEASES_QUEUE_ID);
+        struct job_key key = row_full_key(rows, i, COL_ADOPT_LEASES_QUEUE_ID);
 
-        int64_t until = row_time(rows, i, COL_INHERIT_LEASES_READY_AT);
-        bool last = row_bool(rows, i, COL_INHERIT_LEASES_LAST);
+        int64_t until = row_time(rows, i, COL_ADOPT_LEASES_READY_AT);
+        bool last = row_bool(rows, i, COL_ADOPT_LEASES_LAST);
 
         if (last && until <= clock_db())
             dead_letter_job(key, NULL, NULL);
         if (lease_known(key.id) || until <= clock_db())
             continue;
-        lease_add_foreign(key, until, (uint16_t)row_int2(rows, i, COL_INHERIT_LEASES_OWNER));
+        lease_add_foreign(key, until, (uint16_t)row_int2(rows, i, COL_ADOPT_LEASES_OWNER));
         if (last)
             lease_set_last(key.id);
     }
@@ -317,13 +317,13 @@ static void adopt_fail(struct task *t, const struct op_error *err) {
 }
 
 /* Uses the read connection, because it reads the whole table and must not delay writes. */
-OPERATION(inherit_leases, .alone = true, .encode = adopt_encode, .on_end = adopt_done, .fail = adopt_fail);
+OPERATION(adopt_leases, .alone = true, .encode = adopt_encode, .on_end = adopt_done, .fail = adopt_fail);
 
 /* ---- items ---- */
 
-static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
+static void receive_ready(struct queue *q, struct job_key first, int64_t count) {
     if (count == 1 || job_key_before(q->scan.position, first)) {
-        queue_heard_ready(q, first);
+        queue_receive_ready(q, first);
     } else {
         first.id = int64_minus(first.id, 1);
         queue_scan_from(q, first);
@@ -331,9 +331,9 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
 }
 
 /* Sends this server's share, so that the other server learns of the queue. */
-static void hear_uncounted(struct queue *q) {
+static void receive_uncounted(struct queue *q) {
     queue_suspect(q);
-    limits_heard_room(q);
+    limits_receive_room(q);
     OBSERVE(counted, q);
 }
 
@@ -348,7 +348,7 @@ static bool are_counts(const int64_t *change, int count) {
 /* The leader counts the changes of SQL functions, and sends them to peers as its own. A message that may be a
  * repeat only makes the counters suspect. Counters that were just read may include the change, so len and total
  * stay as read. */
-static void hear_counted(struct queue *q, const struct peer *p, const int64_t change[4]) {
+static void receive_counted(struct queue *q, const struct peer *p, const int64_t change[4]) {
     if (!p->node->live || !p->synced)
         queue_suspect(q);
     if (!p->node->live || !node_is_leader())
@@ -361,8 +361,8 @@ static void hear_counted(struct queue *q, const struct peer *p, const int64_t ch
     }
 }
 
-/* The changes of an SQL function, as those of hear_counted(). */
-static void hear_states_counted(struct queue *q, const struct peer *p, int64_t delayed, int64_t waiting) {
+/* The changes of an SQL function, as those of receive_counted(). */
+static void receive_states_counted(struct queue *q, const struct peer *p, int64_t delayed, int64_t waiting) {
     if (!p->node->live || !p->synced)
         queue_suspect(q);
     if (!p->node->live || !p->synced || !node_is_leader())
@@ -376,10 +376,10 @@ static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item ite
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
-        limits_heard_room(q);
-        hear_counted(q, p, numbers + 1);
+        limits_receive_room(q);
+        receive_counted(q, p, numbers + 1);
     } else if (item == OUTBOX_STATES && count == 3 && are_counts(numbers + 1, 2)) {
-        hear_states_counted(q, p, numbers[1], numbers[2]);
+        receive_states_counted(q, p, numbers[1], numbers[2]);
     } else if (item == OUTBOX_LEASED && count == 5 && node_is_leader() && !lease_known(key.id)) {
         lease_add_foreign(key, numbers[3], p->node->number);
         if (numbers[4] != 0)
@@ -393,55 +393,55 @@ static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item ite
 }
 
 /* A time later than now would hide the age of all jobs. */
-static void hear_states(struct queue *q, const struct peer *p, const int64_t *numbers) {
-    queue_heard_states(q, p->node->number, numbers[1], numbers[2], !p->synced);
+static void receive_states(struct queue *q, const struct peer *p, const int64_t *numbers) {
+    queue_receive_states(q, p->node->number, numbers[1], numbers[2], !p->synced);
     if (numbers[3] <= clock_db())
-        queue_heard_due(q, numbers[3]);
+        queue_receive_due(q, numbers[3]);
 }
 
-static void hear_queue(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
-                       int count) {
+static void receive_queue(struct queue *q, const struct peer *p, enum outbox_item item,
+                          const int64_t *numbers, int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_SHARE && count == 6 && are_counts(numbers + 1, 5))
-        queue_heard_share(q, p->node->number,
-                          (struct queue_share){ .len = numbers[1],
-                                                .total = numbers[2],
-                                                .jobs_in = numbers[3],
-                                                .jobs_out = numbers[4],
-                                                .dead = numbers[5] },
-                          !p->synced);
+        queue_receive_share(q, p->node->number,
+                            (struct queue_share){ .len = numbers[1],
+                                                  .total = numbers[2],
+                                                  .jobs_in = numbers[3],
+                                                  .jobs_out = numbers[4],
+                                                  .dead = numbers[5] },
+                            !p->synced);
     else if (item == OUTBOX_STATES && count == 4 && are_counts(numbers + 1, 2))
-        hear_states(q, p, numbers);
+        receive_states(q, p, numbers);
     else if (item == OUTBOX_READY && count == 4)
-        hear_ready(q, key, numbers[3]);
+        receive_ready(q, key, numbers[3]);
     else if (item == OUTBOX_RETURNED && count == 3)
-        queue_heard_returned(q, key);
+        queue_receive_returned(q, key);
     else if (item == OUTBOX_UNCOUNTED)
-        hear_uncounted(q);
+        receive_uncounted(q);
     else if (item == OUTBOX_ROOM)
-        limits_heard_room(q);
+        limits_receive_room(q);
     else if ((item == OUTBOX_GONE || item == OUTBOX_MOVED) && count == 4)
-        hear_lease(q, key, numbers[3]);
+        receive_lease(q, key, numbers[3]);
     else if (p->node->number == PEER_SQL_NUMBER)
         hear_sql(q, p, item, numbers, count);
 }
 
-static void hear_end(const int64_t *numbers, int count) {
+static void receive_end(const int64_t *numbers, int count) {
     if (count == 4)
-        waitjob_heard_end((struct job_key){ (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] },
-                          numbers[3]);
+        waitjob_receive_end((struct job_key){ (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] },
+                            numbers[3]);
 }
 
-void peer_queues_hear(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count) {
+void peer_queues_receive(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count) {
     struct queue *q = queue_find_id((int32_t)numbers[0]);
 
     if (item == OUTBOX_ROW)
         peer_queues_find_queue((int32_t)numbers[0]);
     else if (item == OUTBOX_ENDED)
-        hear_end(numbers, count);
+        receive_end(numbers, count);
     else if (q == NULL)
         keep_for_later(p, item, numbers, count);
     else
-        hear_queue(q, p, item, numbers, count);
+        receive_queue(q, p, item, numbers, count);
 }

@@ -9,7 +9,7 @@
 
 /* Handles an item with numbers (outbox.h). An item about a queue that is not known here waits until the rows of
  * queues have been read. */
-void peer_queues_hear(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count);
+void peer_queues_receive(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count);
 /* Reads the rows of all queues, because a message about a new or changed queue may have been missed. */
 void peer_queues_look(void);
 /* Call once a second. Reads a page of the queues' rows to find queues without a message. may_probe, true once a

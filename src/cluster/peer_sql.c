@@ -22,13 +22,13 @@ static struct peer sql = { .node = &sql_node };
 
 static struct {
     uint64_t last; /* highest number so far */
-    uint64_t heard[WINDOW / 64];
+    uint64_t received[WINDOW / 64];
     int64_t settled_us; /* clock_mono() */
     bool is_first;      /* this message is no repetition */
 } messages;
 
 static bool test_and_set(uint64_t number) {
-    uint64_t *word = &messages.heard[number % WINDOW / 64];
+    uint64_t *word = &messages.received[number % WINDOW / 64];
     uint64_t bit = UINT64_C(1) << number % 64;
     bool was_set = (*word & bit) != 0;
 
@@ -37,13 +37,13 @@ static bool test_and_set(uint64_t number) {
 }
 
 static void peer_sql_forget(uint64_t number) {
-    messages.heard[number % WINDOW / 64] &= ~(UINT64_C(1) << number % 64);
+    messages.received[number % WINDOW / 64] &= ~(UINT64_C(1) << number % 64);
 }
 
 /* Is the message new? False if that is unknown, because any role can repeat a sealed message. */
 static bool is_first(uint64_t number) {
     if (number > messages.last && number - messages.last >= WINDOW)
-        memset(messages.heard, 0, sizeof messages.heard);
+        memset(messages.received, 0, sizeof messages.received);
     else
         for (uint64_t n = number; n > messages.last; n--)
             peer_sql_forget(n);
@@ -53,7 +53,7 @@ static bool is_first(uint64_t number) {
 }
 
 /* Each server hears the message, and tells its own clients. A worker that misses it hears of it by WORKING. */
-static void peer_sql_hear_cancel(const int64_t *numbers) {
+static void peer_sql_receive_cancel(const int64_t *numbers) {
     const struct queue *q = queue_find_id((int32_t)numbers[0]);
 
     if (q != NULL && messages.is_first)
@@ -61,7 +61,7 @@ static void peer_sql_hear_cancel(const int64_t *numbers) {
                              (int32_t)numbers[4]);
 }
 
-static void peer_sql_hear_item(const char *text) {
+static void peer_sql_receive_item(const char *text) {
     enum outbox_item item = (enum outbox_item) * text;
     int64_t numbers[OUTBOX_NUMBERS];
     int count = outbox_numbers(text + 1, numbers);
@@ -73,24 +73,24 @@ static void peer_sql_hear_item(const char *text) {
     else if (item == OUTBOX_POLL && count == 1)
         expire_reset_scan();
     else if (item == OUTBOX_CANCELLED && count == 5)
-        peer_sql_hear_cancel(numbers);
+        peer_sql_receive_cancel(numbers);
     if (count > 0 && item != OUTBOX_CANCELLED && item != OUTBOX_WAKE && item != OUTBOX_CLOCK)
-        peer_queues_hear(&sql, item, numbers, count);
+        peer_queues_receive(&sql, item, numbers, count);
 }
 
-void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
+void peer_sql_receive(uint64_t message, bool fresh, const char *items) {
     messages.is_first = is_first(message);
     sql_node.live = messages.is_first && fresh;
     sql.synced = clock_mono() >= messages.settled_us;
     while (*items != '\0') {
         items += strspn(items, " ");
         if (*items != '\0')
-            peer_sql_hear_item(items);
+            peer_sql_receive_item(items);
         items += strcspn(items, " ");
     }
 }
 
-void peer_sql_counted_anew(void) {
+void peer_sql_counted_again(void) {
     messages.settled_us = clock_mono() + SETTLE_US;
 }
 

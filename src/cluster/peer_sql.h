@@ -14,9 +14,9 @@
 
 /* Handles the items (outbox.h) of a message. fresh: false for a repeat and for a message of a long transaction. The
  * hints of such a message are followed, but its counters are not added: they are read from the database. */
-void peer_sql_hear(uint64_t message, bool fresh, const char *items);
+void peer_sql_receive(uint64_t message, bool fresh, const char *items);
 /* The counters were just read from the database. It is not known which messages they include. */
-void peer_sql_counted_anew(void);
+void peer_sql_counted_again(void);
 /* For tests: forgets all messages. */
 void peer_sql_reset(void);
 

@@ -36,35 +36,35 @@
 #define UNWAITED_US (20 * US_PER_MS)
 #define COUNTERS_US (100 * US_PER_MS)
 /* Intervals of messages without items. They show peers that this server lives. Without peers, they show that it can
- * be heard. */
+ * send to itself. */
 #define BEAT_US US_PER_S
-#define LONELY_BEAT_US (5 * US_PER_S)
+#define ALONE_BEAT_US (5 * US_PER_S)
 #define GONE_US (5 * US_PER_S)
 /* A client that waited this recently will probably wait again. */
 #define WAITED_US US_PER_S
 #define ROW_BEAT_TICKS 600
-#define DEAF_ROW_BEAT_TICKS 20
+#define POLLING_ROW_BEAT_TICKS 20
 #define SECOND_TICKS 10
 #define HOUR_TICKS 36000
 #define RETURNED_TICKS 20 /* while a peer has failed */
 #define SUSPECT_TICKS 100 /* while LISTEN is down */
 /* A search for missed changes begins this long before the time of the loss. */
 #define MARGIN_US (2 * US_PER_S)
-/* A peer that has started is heard within this time. */
+/* A message of a peer that has started arrives within this time. */
 #define RETURNED_US (10 * US_PER_S)
-#define DEAF_LOOK_US (5 * US_PER_S)
+#define POLLING_BACK_US (5 * US_PER_S)
 /* More queues than this are not read every second. */
-#define DEAF_QUEUES 10000
+#define POLLING_QUEUES 10000
 /* A scan over more dead rows than this takes too long. */
 #define REWIND_ROWS 100000
 
 static struct {
     bool loaded;
     bool left;
-    uint64_t sent;     /* number of messages */
-    int64_t sent_us;   /* clock_mono(): the last message */
-    int64_t waited_us; /* last time that clients waited here */
-    int64_t heard_us;  /* last message of any peer */
+    uint64_t sent;       /* number of messages */
+    int64_t sent_us;     /* clock_mono(): the last message */
+    int64_t waited_us;   /* last time that clients waited here */
+    int64_t received_us; /* last message of any peer */
     uint64_t ticks;
     int64_t tick_us; /* last tick */
 } peers;
@@ -72,7 +72,7 @@ static struct {
 /* ---- search for missed changes ---- */
 
 /* Jobs may have become ready since then without a message. */
-static void peers_look_back(int64_t since_us) {
+static void peers_rescan(int64_t since_us) {
     struct job_key from = { .rank = 0, .id = job_id_at(clock_db() - (clock_mono() - since_us) - MARGIN_US) };
     bool whole = dead_rows_of_jobs() <= REWIND_ROWS;
 
@@ -87,20 +87,20 @@ static void peers_look_back(int64_t since_us) {
     }
 }
 
-static void missed(int64_t since_us) {
-    peers_look_back(since_us);
+static void peers_search_missed(int64_t since_us) {
+    peers_rescan(since_us);
     queue_suspect_all();
     peer_queues_look();
 }
 
 /* A count of the database may include a change whose message was missed. The peer must send all its shares again
  * before newer changes are added. */
-static void missed_shares(struct peer *p) {
+static void peer_forget_shares(struct peer *p) {
     p->synced = false;
 }
 
 void peers_announce_unknown(void) {
-    peer_sql_counted_anew();
+    peer_sql_counted_again();
     if (!node_has_peers())
         return;
     queue_suspect_all();
@@ -110,7 +110,7 @@ void peers_announce_unknown(void) {
 
 /* ---- membership ---- */
 
-static bool others_wait(void) {
+static bool peers_wait(void) {
     size_t count;
     struct node *const *nodes = node_all(&count);
 
@@ -126,23 +126,23 @@ bool peers_adopts(uint16_t number) {
     return (n == NULL || !n->live) && node_is_leader();
 }
 
-static void deal_with_the_dead(int64_t since_us) {
-    missed(since_us);
+static void peers_handle_failure(int64_t since_us) {
+    peers_search_missed(since_us);
     if (node_is_leader())
         peer_queues_adopt();
 }
 
-static void gone(struct peer *p, const char *how) {
+static void peer_failed(struct peer *p, const char *how) {
     struct node *n = p->node;
 
     log_notice("peers", "server %u (%.8s) %s", n->number, n->id, how);
     n->live = p->waiting = p->synced = p->scans_reset = false;
     outbox_set_shared(node_has_peers());
     p->done_us = n->seen_us;
-    deal_with_the_dead(n->heard_us);
+    peers_handle_failure(n->received_us);
 }
 
-/* The peer may have been back, and have failed again before it was heard. A server writes its row before it serves.
+/* The peer may have been back, and have failed again before a message arrived. A server writes its row before it serves.
  * It may have lived a little longer than its row says. */
 static bool is_returned_peer(const struct peer *p) {
     return p->node->seen_us > p->done_us || p->node->seen_us > clock_db() - RETURNED_US;
@@ -163,7 +163,7 @@ static void find_returned_peers(void) {
         returned_peers = true;
     }
     if (returned_peers)
-        deal_with_the_dead(clock_mono() - RETURNED_US);
+        peers_handle_failure(clock_mono() - RETURNED_US);
     if (any)
         bootstrap_nodes();
 }
@@ -176,7 +176,7 @@ static void peers_begin_run(struct peer *p, uint64_t run, uint64_t message) {
     bootstrap_nodes();
 }
 
-static void appear(struct node *n) {
+static void peer_appeared(struct node *n) {
     n->live = true;
     n->left = false;
     log_notice("peers", "server %u is here", n->number);
@@ -185,33 +185,33 @@ static void appear(struct node *n) {
 }
 
 /* Handles the fields that all messages have. */
-static void hear(struct peer *p, uint64_t run, uint64_t message, bool waiting) {
+static void peers_receive_head(struct peer *p, uint64_t run, uint64_t message, bool waiting) {
     struct node *n = p->node;
-    int64_t before = n->heard_us;
+    int64_t before = n->received_us;
 
-    n->heard_us = peers.heard_us = clock_mono();
+    n->received_us = peers.received_us = clock_mono();
     p->waiting = waiting;
     /* A message is missing, or the peer has restarted and may not have sent all of its earlier changes. */
     if (n->live && (n->run != run || message != p->last_message + 1)) {
-        missed(before);
-        missed_shares(p);
+        peers_search_missed(before);
+        peer_forget_shares(p);
     }
     if (n->run != run)
         peers_begin_run(p, run, message);
     p->last_message = message;
     if (!n->live)
-        appear(n);
+        peer_appeared(n);
 }
 
-static void watch_others(void) {
+static void peers_watch(void) {
     size_t count;
     struct node *const *nodes = node_all(&count);
 
     if (!notify_bus_is_up())
         return;
     for (size_t i = count; i-- > 1;) {
-        if (clock_mono() - nodes[i]->heard_us > GONE_US)
-            gone(peer_of(nodes[i]), "is silent: it is taken for dead");
+        if (clock_mono() - nodes[i]->received_us > GONE_US)
+            peer_failed(peer_of(nodes[i]), "is silent: it is taken for dead");
         else if (!peer_of(nodes[i])->synced && peers.ticks % SECOND_TICKS == 0)
             outbox_note(OUTBOX_REQUEST);
     }
@@ -223,11 +223,11 @@ static void watch_others(void) {
  * positions. */
 static void reset_scans_once(struct peer *p) {
     if (!p->scans_reset)
-        missed(clock_mono() - RETURNED_US);
+        peers_search_missed(clock_mono() - RETURNED_US);
     p->scans_reset = true;
 }
 
-static void hear_note(struct peer *p, enum outbox_item item) {
+static void peers_receive_note(struct peer *p, enum outbox_item item) {
     switch (item) {
     case OUTBOX_JOIN:
         p->synced = true;
@@ -246,45 +246,45 @@ static void hear_note(struct peer *p, enum outbox_item item) {
         schedule_look();
         break;
     case OUTBOX_AWAITS:
-        waitjob_heard_asking();
+        waitjob_receive_awaits();
         break;
     case OUTBOX_FLUSHED:
         flush_all_note();
         break;
     case OUTBOX_SUSPECT:
-        missed(clock_mono() - BEAT_US);
+        peers_search_missed(clock_mono() - BEAT_US);
         break;
     case OUTBOX_LEAVE:
         p->node->left = true;
-        gone(p, "has signed off");
+        peer_failed(p, "has signed off");
         break;
     default:
         break;
     }
 }
 
-static void peers_hear_item(struct peer *p, const char *text) {
+static void peers_receive_item(struct peer *p, const char *text) {
     int64_t numbers[OUTBOX_NUMBERS];
     int count = outbox_numbers(text + 1, numbers);
 
     if (count == 0)
-        hear_note(p, (enum outbox_item)text[0]);
+        peers_receive_note(p, (enum outbox_item)text[0]);
     else if (text[0] == OUTBOX_CLOCK)
         clock_db_reached(numbers[0]);
     else
-        peer_queues_hear(p, (enum outbox_item)text[0], numbers, count);
+        peer_queues_receive(p, (enum outbox_item)text[0], numbers, count);
 }
 
-static void hear_items(struct peer *p, const char *text) {
+static void peers_receive_items(struct peer *p, const char *text) {
     while (*text != '\0') {
         text += strspn(text, " ");
         if (*text != '\0')
-            peers_hear_item(p, text);
+            peers_receive_item(p, text);
         text += strcspn(text, " ");
     }
 }
 
-/* Every role of the database can notify, so a message must have a seal made with the secret. on_text() refuses
+/* Every role of the database can notify, so a message must have a seal made with the secret. on_peers_text() refuses
  * repeated messages. */
 static bool is_sealed(const char *text) {
     unsigned format;
@@ -298,23 +298,23 @@ static bool is_sealed(const char *text) {
 /* The first item of every message is the time. Old messages are refused, because a restart forgets the numbers of
  * received messages, and any role can repeat a message. */
 static bool is_fresh(const char *items) {
-    long long told_us;
+    long long sent_us;
 
-    return sscanf(items, " o%lld", &told_us) == 1 && clock_db_is_near(told_us);
+    return sscanf(items, " o%lld", &sent_us) == 1 && clock_db_is_near(sent_us);
 }
 
-static void on_text(const char *text) {
+static void on_peers_text(const char *text) {
     unsigned format, number, waiting;
     unsigned long long run, message;
     int head = 0;
     struct node *n;
 
-    if (!peers.loaded || pubsub_forward_hear(text) || !is_sealed(text) ||
+    if (!peers.loaded || pubsub_forward_receive(text) || !is_sealed(text) ||
         sscanf(text, "%u %*x %u %llx %llu %u%n", &format, &number, &run, &message, &waiting, &head) != 5 ||
         number > NODE_MAX_NUMBER || number == node_self()->number)
         return;
     if (number == PEER_SQL_NUMBER) {
-        peer_sql_hear(message, is_fresh(text + head), text + head);
+        peer_sql_receive(message, is_fresh(text + head), text + head);
         return;
     }
     if (!is_fresh(text + head))
@@ -322,41 +322,41 @@ static void on_text(const char *text) {
     n = node_get((uint16_t)number);
     if (n == NULL || run < n->run || (run == n->run && message <= peer_of(n)->last_message))
         return;
-    hear(peer_of(n), run, message, waiting != 0);
-    hear_items(peer_of(n), text + head);
+    peers_receive_head(peer_of(n), run, message, waiting != 0);
+    peers_receive_items(peer_of(n), text + head);
 }
 
 /* Messages that were sent while LISTEN was down are lost. */
-static void on_up(void) {
+static void on_peers_up(void) {
     size_t count;
     struct node *const *nodes = node_all(&count);
 
     if (!peers.loaded)
         return;
     for (size_t i = 1; i < count; i++)
-        missed_shares(peer_of(nodes[i]));
-    if (peers.heard_us != 0)
-        missed(peers.heard_us);
+        peer_forget_shares(peer_of(nodes[i]));
+    if (peers.received_us != 0)
+        peers_search_missed(peers.received_us);
     outbox_note(OUTBOX_REQUEST);
 }
 
 /* ---- sending ---- */
 
-static int64_t interval(void) {
+static int64_t peers_interval(void) {
     bool urgent;
 
     if (outbox_has(&urgent))
-        return !urgent ? COUNTERS_US : others_wait() || peers.left ? WAITED_FOR_US : UNWAITED_US;
-    return node_has_peers() || !notify_bus_is_up() ? BEAT_US : LONELY_BEAT_US;
+        return !urgent ? COUNTERS_US : peers_wait() || peers.left ? WAITED_FOR_US : UNWAITED_US;
+    return node_has_peers() || !notify_bus_is_up() ? BEAT_US : ALONE_BEAT_US;
 }
 
 int64_t peers_next_due(void) {
-    return peers.loaded && notify_bus_can_send() ? peers.sent_us + interval() : INT64_MAX;
+    return peers.loaded && notify_bus_can_send() ? peers.sent_us + peers_interval() : INT64_MAX;
 }
 
 /* Parts with messages of clients are sent between the other messages. The buffers are static, because otherwise
  * each turn would clear them. */
-static void tell_messages(void) {
+static void peers_send_published(void) {
     static char text[NOTIFY_TEXT_MAX];
 
     if (!peers.loaded || !notify_bus_can_send() || !pubsub_forward_has())
@@ -371,7 +371,7 @@ void peers_turn(void) {
     int head;
 
     if (peers_next_due() > clock_mono()) {
-        tell_messages();
+        peers_send_published();
         return;
     }
     head = snprintf(text, sizeof text, " %u %llx %llu %d %c%lld", node_self()->number,
@@ -393,14 +393,14 @@ bool peers_idle(void) {
 /* ---- periodic work ---- */
 
 /* Without LISTEN the server polls the database. */
-static void poll_database(void) {
+static void peers_poll(void) {
     size_t count;
 
     (void)node_known(&count);
     if (count == 1)
         return;
-    peers_look_back(clock_mono() - DEAF_LOOK_US);
-    if (queue_count() <= DEAF_QUEUES || peers.ticks % SUSPECT_TICKS == 0)
+    peers_rescan(clock_mono() - POLLING_BACK_US);
+    if (queue_count() <= POLLING_QUEUES || peers.ticks % SUSPECT_TICKS == 0)
         peer_queues_look();
     if (peers.ticks % SUSPECT_TICKS == 0) {
         queue_suspect_all();
@@ -409,7 +409,7 @@ static void poll_database(void) {
 }
 
 void peers_tick(void) {
-    bool deaf = !notify_bus_is_up();
+    bool polls = !notify_bus_is_up();
     bool stood_still = clock_mono() - peers.tick_us > GONE_US / 2;
 
     peers.ticks++;
@@ -418,10 +418,10 @@ void peers_tick(void) {
         peers.waited_us = clock_mono();
     if (!peers.loaded)
         return;
-    watch_others();
+    peers_watch();
     /* Peers may have declared this server failed. The heartbeat is written in the same transaction as the next
      * change. */
-    if (stood_still || peers.ticks % (deaf ? DEAF_ROW_BEAT_TICKS : ROW_BEAT_TICKS) == 0)
+    if (stood_still || peers.ticks % (polls ? POLLING_ROW_BEAT_TICKS : ROW_BEAT_TICKS) == 0)
         node_row_beat();
     if (peers.ticks % HOUR_TICKS == 0)
         bootstrap_nodes();
@@ -431,10 +431,10 @@ void peers_tick(void) {
         find_returned_peers();
     if (node_row_is_forgotten())
         bootstrap_register();
-    if (deaf)
-        poll_database();
+    if (polls)
+        peers_poll();
     /* This server wakes the delayed jobs of a peer if the peer fails. */
-    if (deaf || node_has_peers())
+    if (polls || node_has_peers())
         expire_wake_at(clock_db());
     counter_audit_tick();
 }
@@ -449,7 +449,7 @@ void peers_reconnected(void) {
 
 void peers_loaded(void) {
     peers.loaded = true;
-    peer_sql_counted_anew();
+    peer_sql_counted_again();
     outbox_note(OUTBOX_JOIN);
     outbox_note(OUTBOX_REQUEST);
 }
@@ -462,7 +462,7 @@ void peers_leave(void) {
     outbox_note(OUTBOX_LEAVE);
 }
 
-static const struct notify_bus_hooks hooks = { on_up, on_text };
+static const struct notify_bus_hooks hooks = { on_peers_up, on_peers_text };
 
 void peers_start(struct event_base *base) {
     pubsub_forward_init(notify_bus_is_up);

@@ -187,7 +187,7 @@ static void take_part(struct teller *t, const struct head *head, const char *byt
     deliver_whole(t);
 }
 
-bool pubsub_forward_hear(const char *text) {
+bool pubsub_forward_receive(const char *text) {
     unsigned char plain[SEALED_MAX];
     struct head head;
     struct teller *t;

@@ -28,6 +28,6 @@ bool pubsub_forward_has(void);
 /* Writes the next part as text, with its NUL. size: NOTIFY_TEXT_MAX. */
 void pubsub_forward_take(char *out, size_t size);
 /* Handles a received text and delivers the messages that end in it. False if the text is not a part. */
-bool pubsub_forward_hear(const char *text);
+bool pubsub_forward_receive(const char *text);
 
 #endif

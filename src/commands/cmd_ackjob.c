@@ -38,7 +38,7 @@ static enum job_exit exit_of(const struct req *r) {
     return r->cmd == NULL || r->cmd->handler == cmd_deljob ? JOB_DELETED : JOB_DONE;
 }
 
-/* A job that the first try retained looks like a job that the second try retained. retained_recall() counts
+/* A job that the first try retained looks like a job that the second try retained. retained_look_again() counts
  * both. */
 static void acked(struct task *t, const PGresult *rows, int row, bool kept, int group_col, int flow_col) {
     struct req *r = REQ_OF_TASK(t);
@@ -157,7 +157,7 @@ static void retain_end(struct task *t, const PGresult *rows) {
     if (exit_of(r) == JOB_DELETED && (size_t)job_ids(r)->hits < job_ids(r)->count)
         delete_rest(r);
     else if (job_ids(r)->unknown)
-        retained_recall(r);
+        retained_look_again(r);
     else
         ack_end(t, rows);
 }
@@ -170,7 +170,7 @@ static void retain_lost(struct task *t) {
     if (exit_of(r) == JOB_DELETED)
         delete_rest(r);
     else
-        retained_recall(r);
+        retained_look_again(r);
 }
 
 OPERATION(retain_jobs, .names_jobs = true, .begin = retain_begin, .encode = retain_encode,

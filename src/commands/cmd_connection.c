@@ -79,7 +79,8 @@ void cmd_auth(struct req *r) {
 static const char *priority(const struct node *n) {
     if (n->leaving)
         return PRIORITY_LEAVING;
-    return n != node_self() && clock_mono() - n->heard_us > SUSPECTED_US ? PRIORITY_SUSPECTED : PRIORITY_GOOD;
+    return n != node_self() && clock_mono() - n->received_us > SUSPECTED_US ? PRIORITY_SUSPECTED
+                                                                            : PRIORITY_GOOD;
 }
 
 static void connection_reply_node(struct req *r, const struct node *n) {

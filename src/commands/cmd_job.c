@@ -310,7 +310,7 @@ static void working_encode(struct params *p, struct task *t) {
 }
 
 /* The lease in the row began when the statement was sent. The client's lease begins now. */
-static void lease_anew(const struct req *r, struct job_key key, int64_t row_until, bool last) {
+static void lease_again(const struct req *r, struct job_key key, int64_t row_until, bool last) {
     lease_add_row(key, clock_db() + row_until - job_ids(r)->sent_us, row_until);
     if (last)
         lease_set_last(key.id);
@@ -358,8 +358,8 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
         own->until = row_time(rows, row, COL_WORKING_JOBS_READY_AT);
     job_withdrawn(key, row_time(rows, row, COL_WORKING_JOBS_WAS_UNTIL),
                   row_bool(rows, row, COL_WORKING_JOBS_WAS_QUEUED));
-    lease_anew(r, key, row_time(rows, row, COL_WORKING_JOBS_READY_AT),
-               row_bool(rows, row, COL_WORKING_JOBS_LAST));
+    lease_again(r, key, row_time(rows, row, COL_WORKING_JOBS_READY_AT),
+                row_bool(rows, row, COL_WORKING_JOBS_LAST));
 }
 
 static void working_row(struct task *t, const PGresult *rows, int row) {

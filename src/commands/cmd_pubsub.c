@@ -167,7 +167,7 @@ struct channels {
 
 /* Other clients' names are shown to users who may subscribe to them. */
 static bool pubsub_may_see(const struct req *r, struct slice name) {
-    return req_may_channel(r, name, false) && pubsub_may_hear(r->user, PUBSUB_CHANNEL, name);
+    return req_may_channel(r, name, false) && pubsub_may_receive(r->user, PUBSUB_CHANNEL, name);
 }
 
 static bool pubsub_is_wanted(const struct req *r, struct slice name) {

@@ -9,11 +9,11 @@
 #include "net/pubsub.h"
 #include "queue/pattern_index.h"
 
-static bool may_hear_channel(const struct client *c, struct slice name) {
+static bool may_receive_channel(const struct client *c, struct slice name) {
     return user_may_channel(c->user, COMMAND_subscribe, name, false);
 }
 
-static bool may_hear_pattern(const struct client *c, struct slice name) {
+static bool may_receive_pattern(const struct client *c, struct slice name) {
     return user_may_channel(c->user, COMMAND_psubscribe, name, true);
 }
 
@@ -40,8 +40,8 @@ static bool has_lost_rights(const struct client *c) {
     if (c->user->all)
         return false;
     return (c->monitor && !user_may_run(c->user, COMMAND_monitor)) ||
-           !pubsub_all(c, PUBSUB_CHANNEL, may_hear_channel) ||
-           !pubsub_all(c, PUBSUB_PATTERN, may_hear_pattern) || !may_wait(c);
+           !pubsub_all(c, PUBSUB_CHANNEL, may_receive_channel) ||
+           !pubsub_all(c, PUBSUB_PATTERN, may_receive_pattern) || !may_wait(c);
 }
 
 static void revoke_disconnect(struct client *c, bool is_me) {

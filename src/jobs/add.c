@@ -298,7 +298,7 @@ static void add_left(struct add *a) {
 
 static void add_committed(struct add *a) {
     if (add_is_apart(a)) {
-        position_heard(&a->q->scan, add_job_key(a, a->at_front ? a->count - 1 : 0));
+        position_receive(&a->q->scan, add_job_key(a, a->at_front ? a->count - 1 : 0));
         queue_note_apart(a->q, a->req->started_us);
     }
     for (size_t i = 0; i < a->count; i++) {

@@ -18,8 +18,8 @@ static void retained_set_now(struct params *p) {
 
 /* ---- ACKJOB after a lost connection ---- */
 
-void retained_recall(struct req *r) {
-    r->task.op = &op_recall;
+void retained_look_again(struct req *r) {
+    r->task.op = &op_look_retained;
     batch_add(&r->task);
 }
 
@@ -52,7 +52,7 @@ static bool *find_repeated(const struct job_ids *ids) {
 
 /* Columns: ordinal, lives, finished_at, node, result. A job without a trace that still has its lease here was ended
  * by the first try. The second try has counted the jobs that it ended. */
-static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int row) {
+static void look_again_row(struct job_ids *ids, size_t at, const PGresult *rows, int row) {
     bool leased;
 
     if (job_ids_is_stale(ids, at))
@@ -66,19 +66,19 @@ static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int
 }
 
 /* The result has a row for each ID, in their order. */
-static void recall_end(struct task *t, const PGresult *rows) {
+static void look_again_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     bool *repeated = find_repeated(job_ids(r));
 
     for (size_t at = 0; at < job_ids(r)->count; at++)
         if (!repeated[at])
-            recall_row(job_ids(r), at, rows, (int)(t->first_row + at));
+            look_again_row(job_ids(r), at, rows, (int)(t->first_row + at));
     free(repeated);
     job_ids_unhold(r);
     dead_delete_or_reply(r);
 }
 
-OPERATION(recall, .begin = retained_set_now, .encode = job_ids_encode, .on_end = recall_end,
+OPERATION(look_retained, .begin = retained_set_now, .encode = job_ids_encode, .on_end = look_again_end,
           .fail = job_ids_fail);
 
 /* ---- SHOW ---- */

@@ -11,7 +11,7 @@
 
 /* Ends an ACKJOB that was sent again and whose first try may have been committed. Counts the jobs that this server
  * has retained since the first try. */
-void retained_recall(struct req *r);
+void retained_look_again(struct req *r);
 /* SHOW of jobs without a row in pgdisque.job. */
 void retained_show(struct req *r);
 /* Call once a second: empties tables whose time is over. */

@@ -807,11 +807,11 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
         struct take *t = take_of(tasks[i]);
 
         t->rows = xmalloc(t->slot_count * sizeof *t->rows);
-        t->q->claims.landing = t;
+        t->q->claims.reading = t;
     }
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find_id(row_int4(rows, i, COL_CLAIM_KEYS_QUEUE_ID));
-        struct take *t = q == NULL ? NULL : q->claims.landing;
+        struct take *t = q == NULL ? NULL : q->claims.reading;
 
         if (t != NULL)
             take_read_leased(&t->rows[t->row_count++], rows, i, COL_CLAIM_KEYS_RANK, q, t->sent_us);
@@ -819,7 +819,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct take *t = take_of(tasks[i]);
 
-        t->q->claims.landing = NULL;
+        t->q->claims.reading = NULL;
         take_sort(t->rows, t->row_count, false);
         end_take(t);
     }

@@ -393,12 +393,12 @@ void waitjob_ended(struct job_key key, enum job_exit how, struct slice result) {
         OBSERVE(job_ended, key, how);
 }
 
-void waitjob_heard_end(struct job_key key, int64_t number) {
+void waitjob_receive_end(struct job_key key, int64_t number) {
     if (number >= JOB_DONE && number < JOB_EXITS)
         tell_all(key.id, (enum job_exit)number, NULL);
 }
 
-void waitjob_heard_asking(void) {
+void waitjob_receive_awaits(void) {
     waits.asked_until_us = clock_mono() + ASKED_US;
 }
 

@@ -29,9 +29,9 @@ bool waitjob_is_asked(void);
 void waitjob_ended(struct job_key key, enum job_exit how, struct slice result);
 
 /* A peer or an SQL function reports the end of a job. number: enum job_exit. */
-void waitjob_heard_end(struct job_key key, int64_t number);
+void waitjob_receive_end(struct job_key key, int64_t number);
 /* Clients of a peer wait. */
-void waitjob_heard_asking(void);
+void waitjob_receive_awaits(void);
 
 bool waitjob_has(const struct client *c);
 void waitjob_client_gone(struct client *c);

@@ -284,7 +284,7 @@ static size_t prefix_of(struct slice channel) {
     return 0;
 }
 
-bool pubsub_may_hear(const struct user *u, enum pubsub_kind kind, struct slice channel) {
+bool pubsub_may_receive(const struct user *u, enum pubsub_kind kind, struct slice channel) {
     size_t len = u == NULL || u->all ? 0 : prefix_of(channel);
 
     if (len == 0)
@@ -302,7 +302,7 @@ static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, st
         struct form *form;
 
         if (c == NULL || c->state != CLIENT_OPEN ||
-            !pubsub_may_hear(c->user, pattern ? PUBSUB_PATTERN : PUBSUB_CHANNEL, channel))
+            !pubsub_may_receive(c->user, pattern ? PUBSUB_PATTERN : PUBSUB_CHANNEL, channel))
             continue;
         form = &forms[c->proto == 3];
         if (!form->made) {

@@ -51,7 +51,7 @@ size_t pubsub_deliver(struct slice channel, struct slice message);
 size_t pubsub_publish(struct slice channel, struct slice message);
 
 /* True if messages of the channel reach the user, as far as the rights on queues matter. NULL: the server itself. */
-bool pubsub_may_hear(const struct user *u, enum pubsub_kind kind, struct slice channel);
+bool pubsub_may_receive(const struct user *u, enum pubsub_kind kind, struct slice channel);
 
 /* The number of names or patterns with subscribers. */
 size_t pubsub_topics(enum pubsub_kind kind);

@@ -17,11 +17,11 @@
 #define RETRY_US US_PER_S
 #define PATIENCE_US (5 * US_PER_S)
 /* Seconds until a sent notification must come back. */
-#define DEAF_TICKS 5
+#define POLLING_TICKS 5
 /* Failures in a row before the log warns. */
 #define WARN_AFTER 3
 
-enum channel_state {
+enum bus_state {
     CHANNEL_DOWN,
     CHANNEL_CONNECTING,
     NOTIFY_BUS_LISTENING,
@@ -33,70 +33,70 @@ static struct {
     struct event_base *base;
     size_t host;
     const struct notify_bus_hooks *hooks;
-    enum channel_state state;
+    enum bus_state state;
     PGconn *conn;
     struct event *io;
     struct event *timer;
-    bool heard;     /* a notification has arrived on this connection */
-    int session;    /* the session's pg_backend_pid(); behind a pooler PQbackendPID() differs; 0: unknown */
-    bool asked;     /* a notification was sent and has not come back */
-    int deaf_ticks; /* since then; ticks instead of a time, because this process may have been stopped */
-    int failures;   /* since the channel was up */
-} channel;
+    bool received; /* a notification has arrived on this connection */
+    int session;   /* the session's pg_backend_pid(); behind a pooler PQbackendPID() differs; 0: unknown */
+    bool asked;    /* a notification was sent and has not come back */
+    int polling_ticks; /* since then; ticks instead of a time, because this process may have been stopped */
+    int failures;      /* since the bus was up */
+} bus;
 
 static void on_notify_bus_io(evutil_socket_t fd, short what, void *arg);
 
 static void notify_bus_watch(short what) {
-    if (channel.io != NULL)
-        event_free(channel.io);
-    channel.io = event_new(channel.base, PQsocket(channel.conn), what | EV_PERSIST, on_notify_bus_io, NULL);
-    event_add(channel.io, NULL);
+    if (bus.io != NULL)
+        event_free(bus.io);
+    bus.io = event_new(bus.base, PQsocket(bus.conn), what | EV_PERSIST, on_notify_bus_io, NULL);
+    event_add(bus.io, NULL);
 }
 
 static void arm(int64_t us) {
     struct timeval tv = { us / US_PER_S, us % US_PER_S };
 
-    event_add(channel.timer, &tv);
+    event_add(bus.timer, &tv);
 }
 
 static void notify_bus_disconnect(void) {
-    if (channel.io != NULL)
-        event_free(channel.io);
-    channel.io = NULL;
-    PQfinish(channel.conn);
-    channel.conn = NULL;
-    channel.heard = false;
-    channel.session = 0;
-    channel.asked = false;
-    channel.deaf_ticks = 0;
-    channel.state = CHANNEL_DOWN;
+    if (bus.io != NULL)
+        event_free(bus.io);
+    bus.io = NULL;
+    PQfinish(bus.conn);
+    bus.conn = NULL;
+    bus.received = false;
+    bus.session = 0;
+    bus.asked = false;
+    bus.polling_ticks = 0;
+    bus.state = CHANNEL_DOWN;
 }
 
 static void down(const char *why) {
     char text[256];
 
     snprintf(text, sizeof text, "%.*s", (int)strcspn(why, "\n"), why);
-    if (channel.heard || channel.failures == WARN_AFTER)
-        log_warning("channel", "%s: %s",
-                    channel.heard ? "lost" : "notifications from other servers do not arrive", text);
-    if (!channel.heard && channel.failures == WARN_AFTER)
-        log_warning("channel",
+    if (bus.received || bus.failures == WARN_AFTER)
+        log_warning("notifications", "%s: %s",
+                    bus.received ? "lost" : "notifications from other servers do not arrive", text);
+    if (!bus.received && bus.failures == WARN_AFTER)
+        log_warning("notifications",
                     "servers that share the database now poll it once a second for each other's jobs; "
                     "LISTEN needs a session of its own, so a pooler must use session mode");
-    channel.failures++;
+    bus.failures++;
     notify_bus_disconnect();
     arm(RETRY_US);
 }
 
 static void broken(void) {
-    down(PQerrorMessage(channel.conn));
+    down(PQerrorMessage(bus.conn));
 }
 
-static void connect_channel(void) {
-    channel.host = primary_host_number();
-    channel.conn = session_connect(channel.host, "channel");
-    channel.state = CHANNEL_CONNECTING;
-    if (PQstatus(channel.conn) == CONNECTION_BAD) {
+static void connect_bus(void) {
+    bus.host = primary_host_number();
+    bus.conn = session_connect(bus.host, "channel");
+    bus.state = CHANNEL_CONNECTING;
+    if (PQstatus(bus.conn) == CONNECTION_BAD) {
         broken();
         return;
     }
@@ -107,7 +107,7 @@ static void connect_channel(void) {
 /* ---- steps ---- */
 
 static void notify_bus_connecting_step(void) {
-    switch (PQconnectPoll(channel.conn)) {
+    switch (PQconnectPoll(bus.conn)) {
     case PGRES_POLLING_READING:
         notify_bus_watch(EV_READ);
         return;
@@ -121,8 +121,8 @@ static void notify_bus_connecting_step(void) {
         return;
     }
     notify_bus_watch(EV_READ);
-    channel.state = NOTIFY_BUS_LISTENING;
-    if (PQsendQuery(channel.conn, sql_listen) != 1)
+    bus.state = NOTIFY_BUS_LISTENING;
+    if (PQsendQuery(bus.conn, sql_listen) != 1)
         broken();
 }
 
@@ -130,34 +130,34 @@ static void notify_bus_connecting_step(void) {
 static void take_notifications(void) {
     PGnotify *n;
 
-    while (channel.conn != NULL && (n = PQnotifies(channel.conn)) != NULL) {
-        bool first = !channel.heard;
+    while (bus.conn != NULL && (n = PQnotifies(bus.conn)) != NULL) {
+        bool first = !bus.received;
 
-        channel.heard = true;
-        channel.failures = 0;
-        if (n->be_pid == channel.session) {
-            channel.asked = false;
-            channel.deaf_ticks = 0;
+        bus.received = true;
+        bus.failures = 0;
+        if (n->be_pid == bus.session) {
+            bus.asked = false;
+            bus.polling_ticks = 0;
         }
         if (first)
-            channel.hooks->on_up();
+            bus.hooks->on_up();
         stats.notifications_received++;
-        channel.hooks->on_text(n->extra);
+        bus.hooks->on_text(n->extra);
         PQfreemem(n);
     }
 }
 
 static void take_results(void) {
-    while (channel.state >= NOTIFY_BUS_LISTENING && !PQisBusy(channel.conn)) {
-        PGresult *res = PQgetResult(channel.conn);
+    while (bus.state >= NOTIFY_BUS_LISTENING && !PQisBusy(bus.conn)) {
+        PGresult *res = PQgetResult(bus.conn);
         ExecStatusType status = PQresultStatus(res);
 
         if (res == NULL) {
-            channel.state = NOTIFY_BUS_IDLE;
+            bus.state = NOTIFY_BUS_IDLE;
             return;
         }
         if (status == PGRES_TUPLES_OK && PQntuples(res) == 1)
-            channel.session = atoi(PQgetvalue(res, 0, 0));
+            bus.session = atoi(PQgetvalue(res, 0, 0));
         PQclear(res);
         if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
             broken();
@@ -170,15 +170,15 @@ static void on_notify_bus_io(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
-    if (channel.state == CHANNEL_CONNECTING) {
+    if (bus.state == CHANNEL_CONNECTING) {
         notify_bus_connecting_step();
         return;
     }
-    if (PQconsumeInput(channel.conn) != 1) {
+    if (PQconsumeInput(bus.conn) != 1) {
         broken();
         return;
     }
-    if (channel.state == NOTIFY_BUS_LISTENING || channel.state == NOTIFY_BUS_SENDING)
+    if (bus.state == NOTIFY_BUS_LISTENING || bus.state == NOTIFY_BUS_SENDING)
         take_results();
     take_notifications();
 }
@@ -188,13 +188,13 @@ static void on_notify_bus_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
-    if (channel.state == CHANNEL_DOWN)
-        connect_channel();
-    else if (channel.state < NOTIFY_BUS_IDLE)
+    if (bus.state == CHANNEL_DOWN)
+        connect_bus();
+    else if (bus.state < NOTIFY_BUS_IDLE)
         down("no answer in time");
-    else if (channel.asked && ++channel.deaf_ticks > DEAF_TICKS)
+    else if (bus.asked && ++bus.polling_ticks > POLLING_TICKS)
         down("notifications do not arrive");
-    else if (channel.host != primary_host_number())
+    else if (bus.host != primary_host_number())
         down("another host is the primary");
     else
         arm(RETRY_US);
@@ -203,42 +203,42 @@ static void on_notify_bus_timer(evutil_socket_t fd, short what, void *arg) {
 /* ---- interface ---- */
 
 void notify_bus_start(struct event_base *base, const struct notify_bus_hooks *hooks) {
-    channel.base = base;
-    channel.hooks = hooks;
-    channel.timer = evtimer_new(base, on_notify_bus_timer, NULL);
-    connect_channel();
+    bus.base = base;
+    bus.hooks = hooks;
+    bus.timer = evtimer_new(base, on_notify_bus_timer, NULL);
+    connect_bus();
 }
 
 void notify_bus_stop(void) {
-    if (channel.base == NULL)
+    if (bus.base == NULL)
         return;
     notify_bus_disconnect();
-    event_free(channel.timer);
-    channel.base = NULL;
+    event_free(bus.timer);
+    bus.base = NULL;
 }
 
 bool notify_bus_is_up(void) {
-    return channel.state >= NOTIFY_BUS_IDLE && channel.heard;
+    return bus.state >= NOTIFY_BUS_IDLE && bus.received;
 }
 
 bool notify_bus_is_failing(void) {
-    return !notify_bus_is_up() && channel.failures > WARN_AFTER;
+    return !notify_bus_is_up() && bus.failures > WARN_AFTER;
 }
 
 bool notify_bus_can_send(void) {
-    return channel.state == NOTIFY_BUS_IDLE;
+    return bus.state == NOTIFY_BUS_IDLE;
 }
 
 bool notify_bus_is_busy(void) {
-    return channel.state == NOTIFY_BUS_SENDING;
+    return bus.state == NOTIFY_BUS_SENDING;
 }
 
 void notify_bus_send(const char *text) {
     const char *values[] = { text };
 
-    channel.asked = true;
+    bus.asked = true;
     stats.notifications_sent++;
-    channel.state = NOTIFY_BUS_SENDING;
-    if (PQsendQueryParams(channel.conn, sql_notify, 1, NULL, values, NULL, NULL, 0) != 1)
+    bus.state = NOTIFY_BUS_SENDING;
+    if (PQsendQueryParams(bus.conn, sql_notify, 1, NULL, values, NULL, NULL, 0) != 1)
         broken();
 }

@@ -47,7 +47,7 @@ void event_of_progress(const struct queue *q, struct slice id, int64_t percent, 
 /* Tells the worker of a running job that it is cancelled: sends the ID on the channel CANCEL_PREFIX<queue>, whatever
  * QCONFIG events says. queue: the name; .ptr NULL: no message. */
 void event_of_cancel(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry);
-/* The same, only for the clients of this server: each server has heard of the cancellation. */
+/* The same, only for the clients of this server: each server has received the cancellation. */
 void event_of_cancel_here(struct slice queue, struct job_key key, int64_t expires_at, int32_t retry);
 /* Like event_of_job(), with the ID as a client gave it. */
 void event_of_id(const struct queue *q, enum job_event event, struct slice id);

@@ -100,7 +100,7 @@ struct queue_claims {
     int64_t planned;   /* rows of takes in the transaction that is being planned */
     int64_t kept;      /* jobs that were taken for requests whose other takes have not ended */
     struct take *latest[TAKE_KINDS]; /* the last take of the kind; NULL: its statement is built */
-    struct take *landing;            /* take by redelivery keys whose rows are being read */
+    struct take *reading;            /* take by redelivery keys whose rows are being read */
 };
 
 /* Jobs that are being added.

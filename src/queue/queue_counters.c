@@ -74,8 +74,8 @@ static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead
 /* The audit may lack jobs that CONN_LARGE committed in the same time, or the counters include them twice. */
 static void note_counted(struct queue *q) {
     q->counters.counted_us = clock_mono();
-    q->counters.suspect |= q->counters.landed_apart;
-    q->counters.landed_apart = false;
+    q->counters.suspect |= q->counters.changed_apart;
+    q->counters.changed_apart = false;
 }
 
 void queue_counters_init(struct queue *q) {
@@ -138,7 +138,7 @@ size_t queue_keys(void) {
 
 void queue_note_apart(struct queue *q, int64_t sent_us) {
     q->counters.suspect |= q->counters.counted_us >= sent_us;
-    q->counters.landed_apart = true;
+    q->counters.changed_apart = true;
 }
 
 bool queue_count_leases(int32_t id, int64_t change, int64_t own_change) {
@@ -287,7 +287,7 @@ void queue_note_wait(struct queue *q, int64_t due_us) {
         histogram_add(q->waits, wait_us);
         quantiles_add(q->recent_waits, clock_mono(), wait_us);
     }
-    queue_heard_due(q, due_us);
+    queue_receive_due(q, due_us);
 }
 
 void queue_set_oldest(struct queue *q, int64_t due_us) {
@@ -342,7 +342,7 @@ static struct peer_share *share_of(struct queue *q, uint16_t node, struct queue_
     return &q->counters.peers[q->counters.peer_count++];
 }
 
-void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
+void queue_receive_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
     struct queue_share *known = &share_of(q, node, base ? share : (struct queue_share){ 0 })->share;
 
     share.delayed = known->delayed;
@@ -361,7 +361,7 @@ void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share,
     queue_changed(q);
 }
 
-void queue_heard_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base) {
+void queue_receive_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base) {
     struct peer_share *peer = share_of(q, node, (struct queue_share){ 0 });
 
     q->counters.suspect |= base;
@@ -377,7 +377,7 @@ void queue_heard_states(struct queue *q, uint16_t node, int64_t delayed, int64_t
     queue_changed(q);
 }
 
-void queue_heard_due(struct queue *q, int64_t due_us) {
+void queue_receive_due(struct queue *q, int64_t due_us) {
     if (due_us > q->counters.oldest_due_us)
         q->counters.oldest_due_us = due_us;
 }

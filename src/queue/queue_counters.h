@@ -55,7 +55,7 @@ struct queue_counters {
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
     bool suspect;       /* suspect counters: a counter audit is needed */
-    bool landed_apart;  /* since the last audit, CONN_LARGE has added or moved jobs */
+    bool changed_apart; /* since the last audit, CONN_LARGE has added or moved jobs */
     uint64_t changes;   /* number of changes of the counters */
     uint64_t counted;   /* `changes` at the last counter audit; another value: an audit is due */
     int64_t changed_us; /* clock_mono() of the last change */
@@ -103,7 +103,7 @@ bool queue_end_lease(struct job_key key, int64_t row_until);
  * lease. TIME_BEGINNING: the job was exhausted and not queued. TIME_DELAYED, TIME_WAITING: it was in that state. */
 void queue_count_gone(struct job_key key, int64_t queued_since);
 /* Called before jobs are counted that were changed over CONN_LARGE. Its transactions have no order with counter audits.
- * They were sent at sent_us or later (clock_mono()). They have no order with claims either: position_heard(). */
+ * They were sent at sent_us or later (clock_mono()). They have no order with claims either: position_receive(). */
 void queue_note_apart(struct queue *q, int64_t sent_us);
 
 /* A command used the queue now. */
@@ -137,11 +137,11 @@ int64_t queue_result_rows(const struct queue *q);
 
 /* Takes the counter share that node has notified. base: the counters may include it, or its changes,
  * already. Then they become suspect, and a first share of that node is not added. */
-void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base);
+void queue_receive_share(struct queue *q, uint16_t node, struct queue_share share, bool base);
 /* The same for the part of the share that has its delayed and waiting jobs. */
-void queue_heard_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base);
+void queue_receive_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base);
 /* A peer delivered a job that became due at due_us: no older job is queued. */
-void queue_heard_due(struct queue *q, int64_t due_us);
+void queue_receive_due(struct queue *q, int64_t due_us);
 /* Forgets the counter share of node. The next one counts as the first. */
 void queue_forget_share(struct queue *q, uint16_t node);
 /* The same for all queues, when the node has restarted: its shares begin at zero. */

@@ -58,11 +58,11 @@ void limits_set(struct queue *q) {
     q->limits.server_most = setting_in_force(q, SETTING_SERVER_MAX_ACTIVE);
     q->limits.is_held_back = q->limits.limited || q->limits.server_most > 0;
     end_pace(q);
-    limits_heard_room(q);
+    limits_receive_room(q);
     queue_signal(q);
 }
 
-void limits_heard_room(struct queue *q) {
+void limits_receive_room(struct queue *q) {
     q->limits.rooms++;
     if (q->limits.state != LIMIT_FULL)
         return;
@@ -75,13 +75,13 @@ static void limits_look(struct timer *t) {
     struct queue *q = CONTAINER_OF(t, struct queue, limits.look);
 
     end_pace(q);
-    limits_heard_room(q);
+    limits_receive_room(q);
 }
 
 void limits_room(struct queue *q) {
     if (!q->limits.limited)
         return;
-    limits_heard_room(q);
+    limits_receive_room(q);
     OBSERVE(room, q);
 }
 

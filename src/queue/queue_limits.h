@@ -29,7 +29,7 @@ uint64_t limits_changes(void);
 /* A job of q no longer runs, because of this server: peers are notified. */
 void limits_room(struct queue *q);
 /* A concurrency slot may be free. Peers are not notified. */
-void limits_heard_room(struct queue *q);
+void limits_receive_room(struct queue *q);
 /* A claim found no slot or token. rooms: q->rooms when it was sent. wait_ms: until the next tokens; 0: it
  * found no slot. soon: another session was about to change that. */
 void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon);

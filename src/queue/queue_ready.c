@@ -57,13 +57,13 @@ struct queue *queue_next_signalled(void) {
 /* A job that became ready again may have freed a concurrency slot. */
 static void place_key(struct queue *q, struct job_key key) {
     position_add_key(&q->scan, key);
-    limits_heard_room(q);
+    limits_receive_room(q);
     queue_signal(q);
 }
 
 static void place_ready(struct queue *q, struct job_key key) {
     if (!job_key_before(q->scan.position, key))
-        limits_heard_room(q);
+        limits_receive_room(q);
     position_add(&q->scan, key);
     queue_signal(q);
 }
@@ -86,15 +86,15 @@ void queue_job_ready(struct queue *q, struct job_key key) {
     OBSERVE(ready, q, key, 1);
 }
 
-void queue_heard_ready(struct queue *q, struct job_key key) {
-    position_heard(&q->scan, key);
+void queue_receive_ready(struct queue *q, struct job_key key) {
+    position_receive(&q->scan, key);
     place_ready(q, key);
 }
 
 /* If there may be other ready jobs after the scan position, the next scan finds this job, too. */
-void queue_heard_returned(struct queue *q, struct job_key key) {
-    position_heard(&q->scan, key);
-    limits_heard_room(q);
+void queue_receive_returned(struct queue *q, struct job_key key) {
+    position_receive(&q->scan, key);
+    limits_receive_room(q);
     if (!q->scan.may_have_more || !job_key_before(q->scan.position, key))
         place_key(q, key);
 }

@@ -26,8 +26,8 @@ void queue_job_returned(struct queue *q, struct job_key key);
 /* The key of a ready job has changed. The job was counted before. */
 void queue_job_moved(struct queue *q, struct job_key from, struct job_key to);
 /* Like queue_job_ready() and queue_job_returned(), for jobs that a peer has counted. */
-void queue_heard_ready(struct queue *q, struct job_key key);
-void queue_heard_returned(struct queue *q, struct job_key key);
+void queue_receive_ready(struct queue *q, struct job_key key);
+void queue_receive_returned(struct queue *q, struct job_key key);
 /* There may be ready jobs after this key: the scan position moves back to it. */
 void queue_scan_from(struct queue *q, struct job_key key);
 /* The next claim scans from the beginning, because nothing is known about the ready jobs. */

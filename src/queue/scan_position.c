@@ -114,7 +114,7 @@ void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t 
 
 void position_add(struct scan_position *s, struct job_key key) {
     if (s->apart > 0)
-        position_heard(s, key);
+        position_receive(s, key);
     if (!job_key_before(s->position, key)) {
         position_add_key(s, key);
         return;
@@ -160,7 +160,7 @@ void position_clear(struct scan_position *s) {
 /* ---- scans ---- */
 
 void position_begin(struct scan_position *s, struct queue_scan *scan) {
-    scan->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
+    scan->received = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
     scan->start = s->position;
     scan->resets = s->resets;
     scan->apart_of = NULL;
@@ -180,18 +180,18 @@ void position_end(struct queue_scan *scan) {
 }
 
 /* The snapshot of a sent scan may be older than the commit. */
-void position_heard(struct scan_position *s, struct job_key key) {
+void position_receive(struct scan_position *s, struct job_key key) {
     LIST_EACH(node, &s->sent) {
         struct queue_scan *scan = LIST_ENTRY(node, struct queue_scan, node);
 
-        if (job_key_before(key, scan->heard))
-            scan->heard = key;
+        if (job_key_before(key, scan->received))
+            scan->received = key;
     }
 }
 
 /* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all
  * keys up to its snapshot_end. Transactions of CONN_WRITE run one after another, so during such a scan no job of this
- * server became ready before the scan's key. Jobs that position_heard() noted during the scan may be missing from it, before and after
+ * server became ready before the scan's key. Jobs that position_receive() noted during the scan may be missing from it, before and after
  * snapshot_end. If the position was set back during the scan, the queue must be scanned again. */
 void position_advance(struct scan_position *s, const struct queue_scan *scan, const struct job_key *last,
                       bool to_the_end) {
@@ -202,13 +202,13 @@ void position_advance(struct scan_position *s, const struct queue_scan *scan, co
         return;
     }
     if (to_the_end)
-        s->may_have_more = scan->heard.rank != INT16_MAX;
+        s->may_have_more = scan->received.rank != INT16_MAX;
     else if (last != NULL)
         end = *last;
     else
         return;
-    if (!job_key_before(end, scan->heard)) {
-        end = scan->heard;
+    if (!job_key_before(end, scan->received)) {
+        end = scan->received;
         end.id--;
         s->may_have_more = true;
     }

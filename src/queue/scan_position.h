@@ -32,7 +32,7 @@ struct scan_position {
  * peers notified since then, and a scan over CONN_LARGE also jobs of this server. */
 struct queue_scan {
     struct list node;
-    struct job_key heard;           /* smallest key of these jobs */
+    struct job_key received;        /* smallest key of these jobs */
     struct job_key start;           /* position when it was sent */
     uint64_t resets;                /* `resets` when it was sent */
     int64_t snapshot_end;           /* last job number made when it was sent; the scan sees no greater one */
@@ -54,7 +54,7 @@ void position_add(struct scan_position *s, struct job_key key);
 /* Adds a redelivery key, before or after the position. */
 void position_add_key(struct scan_position *s, struct job_key key);
 /* A peer has committed a ready job at key. Sent scans may have missed it. */
-void position_heard(struct scan_position *s, struct job_key key);
+void position_receive(struct scan_position *s, struct job_key key);
 /* There may be ready jobs after the position. */
 void position_expect(struct scan_position *s);
 /* The same after this key: the position moves back to it. */
@@ -77,7 +77,7 @@ void position_forget_key(struct scan_position *s, struct job_key key);
 /* Removes the redelivery keys of jobs that are no longer ready, wherever they are in the heap. Linear in the number of
  * redelivery keys. Sorts keys. */
 void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count);
-/* A scan from the position is sent. Until position_end(), position_heard() is noted in it. */
+/* A scan from the position is sent. Until position_end(), position_receive() is noted in it. */
 void position_begin(struct scan_position *s, struct queue_scan *scan);
 /* The scan is sent over CONN_LARGE: it has no order with the adds of this server. Call it after position_begin(). */
 void position_note_apart(struct scan_position *s, struct queue_scan *scan);

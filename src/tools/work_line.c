@@ -315,7 +315,7 @@ static void work_extend_replied(const struct work *k, struct work_job *j, const 
 }
 
 /* A message of a channel has the ID of a cancelled job as its last element. */
-static void work_heard(struct work *k, const redisReply *r) {
+static void work_received(struct work *k, const redisReply *r) {
     const redisReply *last;
 
     if (r->type == REDIS_REPLY_ERROR)
@@ -340,7 +340,7 @@ static void work_replied(struct work *k, const struct work_link *l, const struct
     else if (of->what == WORK_NUMBER && r->type == REDIS_REPLY_INTEGER)
         k->take_id = r->integer;
     else if (l == &k->listen)
-        work_heard(k, r);
+        work_received(k, r);
 }
 
 static void work_step(struct work *k, struct work_link *l, int64_t now) {

@@ -6,7 +6,7 @@
 #include "cluster/peers.h"
 
 /* Operations of the cluster, which this server never sends. */
-struct op op_beat_node, op_count_queues, op_find_queues, op_forget_node, op_inherit_leases, op_leave_node,
+struct op op_beat_node, op_count_queues, op_find_queues, op_forget_node, op_adopt_leases, op_leave_node,
     op_look_queues, op_page_queues;
 
 void peers_start(struct event_base *base) {

@@ -15,7 +15,7 @@ from environment import PGDISQUE, Failure, now_us, send_signal, until
 # The kinds of excuses of a fault: the server or the database was gone or stood still.
 SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
 
-# The time until the server has given up a deaf connection, and uses another.
+# The time until the server has given up a polls connection, and uses another.
 NOTICED_S = 15
 
 FAULTS = {}
@@ -321,7 +321,7 @@ def swallow(environment, server, seconds):
     proxy.swallow(True)
     time.sleep(seconds)
     proxy.swallow(False)
-    until(proxy.is_settled, NOTICED_S, "the server has noticed that its connections are deaf")
+    until(proxy.is_settled, NOTICED_S, "the server has noticed that its connections are polls")
 
 
 @fault(DATABASE, FROZEN)

@@ -95,7 +95,7 @@ class Proxy:
             self.waker.send(b"x")
 
     def swallow(self, on):
-        """While on, the proxy reads all bytes and sends none. Connections made before stay deaf."""
+        """While on, the proxy reads all bytes and sends none. Connections made before stay polls."""
         with self.lock:
             self.swallowing = on
             for stream in self.streams if on else []:

@@ -159,7 +159,7 @@ SCENARIOS = [
     Scenario("embedded", "kill -9 of the server with its own Postgres, and of that",
              of_kinds("kill_server", "kill_postgres", "freeze_postgres", "terminate_sessions", count=6),
              needs=("embedded",), short=False),
-    Scenario("half-open", "connections to the database go deaf, nobody is told",
+    Scenario("half-open", "connections to the database go polls, nobody is told",
              of_kinds("swallow", count=2), short=False),
     Scenario("network", "packets to the database are dropped",
              of_kinds("drop_packets", count=3), needs=("network",), short=False),

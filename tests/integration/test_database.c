@@ -334,7 +334,7 @@ static void test_deaf_connection_with_a_job_under_way(void **state) {
     (void)state;
     raw_open(&w);
     pid = stop_hot_session();
-    wire_words(&w, "ADDJOB", "deaf", "x", "0", NULL);
+    wire_words(&w, "ADDJOB", "polls", "x", "0", NULL);
     if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS)) {
         kill(pid, SIGCONT);
         fail_msg("not noticed");
@@ -346,7 +346,7 @@ static void test_deaf_connection_with_a_job_under_way(void **state) {
     assert_non_null(v);
     assert_int_equal(v->type, '+');
     value_free(v);
-    assert_int_equal(number(c, "QLEN deaf"), 1);
+    assert_int_equal(number(c, "QLEN polls"), 1);
     assert_int_not_equal(hot_session(), pid);
     wire_close(&w);
     redisFree(c);

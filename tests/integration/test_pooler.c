@@ -217,7 +217,8 @@ static void test_two_servers(void **state) {
     id = add_job(c[0], "there", "a", "");
     raw_expect(&w, text_of("[[\"there\" \"%s\" \"a\"]]", id));
     expect(c[1], ":1", "ACKJOB %s", id);
-    HOLDS_FOR(6500, !file_contains(s[0].log, "[channel]") && !file_contains(s[1].log, "[channel]"));
+    HOLDS_FOR(6500,
+              !file_contains(s[0].log, "[notifications]") && !file_contains(s[1].log, "[notifications]"));
     wire_close(&w);
     for (int i = 0; i < 2; i++) {
         redisFree(c[i]);

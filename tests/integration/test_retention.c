@@ -272,11 +272,11 @@ static void test_ways_out_of_waiting(void **state) {
 
 /* No server receives a notification. The server finds the end by a search. */
 static void test_deaf_servers(void **state) {
-    const char *id = delivered("deaf", "x");
+    const char *id = delivered("polls", "x");
     struct wire w;
 
     (void)state;
-    keep("deaf", "1000");
+    keep("polls", "1000");
     await(B, &w, id);
     for (int i = 0; i < 20; i++)
         ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "

@@ -121,7 +121,7 @@ static const struct stmt_case attempts_cases[] = {
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=1 attempts=2 owner=3; 1/0/4 deliveries=1 attempts=2 owner=3",
       .params = { NOW }, .rows = "1 0 1 11:00:00 3 t; 1 0 2 12:00:30 3 t; 1 0 3 12:00:30 3 f" },
-    { SQL_INHERIT_LEASES, "a job that is about to die, and one in its last attempt at another node",
+    { SQL_ADOPT_LEASES, "a job that is about to die, and one in its last attempt at another node",
       .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=2 attempts=2 owner=4",
       .params = { NOW, "{4}" }, .rows = "1 0 1 11:00:00 0 t; 1 0 2 12:00:30 3 t" },

@@ -462,10 +462,10 @@ static const struct stmt_case cases[] = {
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f" },
-    { SQL_INHERIT_LEASES, "running jobs of the nodes that are not named",
+    { SQL_ADOPT_LEASES, "running jobs of the nodes that are not named",
       .jobs = ALL_STATES "; 2/-1/9 ready=12:00:30 owner=4; 2/0/10 ready=12:00:30 owner=5; 2/0/11 owner=4",
       .params = { NOW, "{5,9}" }, .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f; 2 -1 9 12:00:30 4 f" },
-    { SQL_INHERIT_LEASES, "no server lives", .jobs = "1/0/1 ready=12:00:30 owner=3", .params = { NOW, "{}" },
+    { SQL_ADOPT_LEASES, "no server lives", .jobs = "1/0/1 ready=12:00:30 owner=3", .params = { NOW, "{}" },
       .rows = "1 0 1 12:00:30 3 f" },
     { SQL_FLUSH_ALL, "jobs and counters go, queues stay", .jobs = ALL_STATES,
       .setup = "insert into pgdisque.queue (name) values ('q'); insert into pgdisque.queue_counter values "

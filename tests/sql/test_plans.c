@@ -144,7 +144,7 @@ static const struct planned planned[] = {
     { SQL_FIND_COMMITS, HOT, "1, '{2,3}'" },
     { SQL_FORGET_COMMITS, HOT, "1, 2, 1" },
     { SQL_FORGET_NODE, 0, "'a'" },
-    { SQL_INHERIT_LEASES, SCAN, "now(), '{1,2}'" },
+    { SQL_ADOPT_LEASES, SCAN, "now(), '{1,2}'" },
     { SQL_LEAVE_NODE, 0, "'a'" },
     { SQL_LOAD_COUNTS, SCAN, "now()" },
     { SQL_LOAD_DEAD, 0, NULL },

@@ -28,13 +28,9 @@
  * peers.c calls, for the single file of a test program that includes this. Time passes only where a function says so.
  */
 
-static struct op *const ops[] = { &op_look_queues,
-                                  &op_find_queues,
-                                  &op_count_queues,
-                                  &op_inherit_leases,
-                                  &op_beat_node,
-                                  &op_leave_node,
-                                  NULL };
+static struct op *const ops[] = {
+    &op_look_queues, &op_find_queues, &op_count_queues, &op_adopt_leases, &op_beat_node, &op_leave_node, NULL
+};
 
 static int rows_asked_for;
 
@@ -104,7 +100,7 @@ static inline void hear_sealed(const char *body) {
     channel.hooks->on_text(text);
 }
 
-static inline void hear_from(uint16_t number, int waiting, const char *items) {
+static inline void receive_from(uint16_t number, int waiting, const char *items) {
     char body[NOTIFY_TEXT_MAX];
 
     snprintf(body, sizeof body, " %u %llx %llu %d o%lld %s", number, run, ++message, waiting,
@@ -113,7 +109,7 @@ static inline void hear_from(uint16_t number, int waiting, const char *items) {
 }
 
 static inline void hear(const char *items) {
-    hear_from(other, 0, items);
+    receive_from(other, 0, items);
 }
 
 /* ---- this server ---- */
@@ -219,7 +215,7 @@ static inline void tick_a_second(void) {
 }
 
 static inline void be_silent(int64_t us) {
-    node()->heard_us = clock_mono() - us;
+    node()->received_us = clock_mono() - us;
 }
 
 /* The statement that stands alone in the oldest transaction of the connection. */

@@ -20,7 +20,7 @@ static size_t hot_txns(void) {
     return fake_db.conns[WRITE]->sent_txns;
 }
 
-/* ---- landing ---- */
+/* ---- reading ---- */
 
 static void test_land_in_order(void **state) {
     (void)state;

@@ -196,7 +196,7 @@ static void by_us(struct queue *q) {
 }
 
 static void by_another(struct queue *q) {
-    queue_heard_share(q, 2, (struct queue_share){ .len = 1, .total = 1, .jobs_in = 1 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ .len = 1, .total = 1, .jobs_in = 1 }, false);
 }
 
 static void test_not_quiet_after_all(void **state) {

@@ -357,7 +357,7 @@ static void test_the_longest_numbers(void **state) {
         q->counters.has_states = true;
         q->counters.oldest_due_us = INT64_MIN;
         OBSERVE(counted, q);
-        queue_heard_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
+        queue_receive_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
         q->outbox.ready_count = INT64_MAX - 1;
         OBSERVE(ready, q, key_of(q->id, INT16_MIN, INT64_MIN + 1), 1);
     }

@@ -78,7 +78,7 @@ static void test_a_waiter_is_woken(void **state) {
 }
 
 /* About the lease of job id that ends then. */
-static void hear_lease(char item, int64_t id, int64_t until) {
+static void receive_lease(char item, int64_t id, int64_t until) {
     char text[100];
 
     snprintf(text, sizeof text, "%c7,0,%lld,%lld", item, (long long)id, (long long)until);
@@ -93,11 +93,11 @@ static void test_leases_that_others_end(void **state) {
     introduce();
     for (int64_t id = 5; id <= 7; id++)
         lease_add_row(key_of(id), until + 10, until);
-    hear_lease('x', 5, until);
-    hear_lease('l', 6, until);
+    receive_lease('x', 5, until);
+    receive_lease('l', 6, until);
     /* This lease is newer than the ended one. */
-    hear_lease('l', 7, until - 1);
-    hear_lease('x', 8, until);
+    receive_lease('l', 7, until - 1);
+    receive_lease('x', 8, until);
     assert_false(lease_known(5) || lease_known(6));
     assert_true(lease_known(7));
     assert_int_equal(queue_named("q7")->counters.len, 0);
@@ -116,10 +116,10 @@ static void test_a_lease_that_had_ended_already(void **state) {
     lease_end_counted(&end);
     queue_count_in(q, 1);
     queue_job_returned(q, key_of(5));
-    hear_lease('l', 5, until);
+    receive_lease('l', 5, until);
     assert_int_equal(q->counters.len, 0);
     assert_int_equal(q->counters.jobs_in, 0);
-    hear_lease('l', 5, until);
+    receive_lease('l', 5, until);
     assert_int_equal(q->counters.len, 0);
 }
 
@@ -133,7 +133,7 @@ static void test_a_lease_that_was_replaced_already(void **state) {
     lease_add(key_of(5), until);
     assert_true(lease_replace(5));
     lease_add(key_of(5), until + 1);
-    hear_lease('l', 5, until);
+    receive_lease('l', 5, until);
     assert_int_equal(q->counters.len, -1);
     assert_int_equal(q->counters.jobs_in, 0);
     assert_true(lease_known(5));
@@ -222,7 +222,7 @@ static void test_a_row_has_changed(void **state) {
     (void)state;
     introduce();
     queue_set_pause(q, PAUSE_OUT);
-    queue_heard_ready(q, key_of(5));
+    queue_receive_ready(q, key_of(5));
     taker_wait(new_get(1, "q7"));
     assert_null(queue_next_signalled());
     hear("p7");

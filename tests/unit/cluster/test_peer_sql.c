@@ -103,7 +103,7 @@ static void test_counted_with_loaded_counters(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    peer_sql_counted_anew();
+    peer_sql_counted_again();
     hear_sql(1, "c7,1,1,1,0 a7,0,100,1");
     assert_int_equal(q->counters.len, 0);
     assert_true(q->counters.suspect);

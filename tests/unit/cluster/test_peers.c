@@ -200,7 +200,7 @@ static void test_after_an_old_message(void **state) {
 
 static void test_appears(void **state) {
     (void)state;
-    hear_from(other, 1, "");
+    receive_from(other, 1, "");
     assert_true(node()->live && peer()->waiting && !peer()->synced);
     assert_true(node_has_peers());
     assert_int_equal(rows_asked_for, 1);
@@ -243,7 +243,7 @@ static void test_is_silent(void **state) {
     assert_false(peers_adopts(other));
 }
 
-/* While we are deaf, everybody seems to be silent. */
+/* While we are polls, everybody seems to be silent. */
 static void test_is_not_heard(void **state) {
     (void)state;
     introduce();
@@ -276,7 +276,7 @@ static void test_the_inheriting_server_ends_leases(void **state) {
     introduce();
     hear("b");
     node_self()->number = 500;
-    st = sent(side(), SQL_INHERIT_LEASES);
+    st = sent(side(), SQL_ADOPT_LEASES);
     assert_non_null(st);
     assert_int_equal(fake_elements(st, 1), 1);
     assert_int_equal(fake_element(st, 1, 0), 500);
@@ -297,7 +297,7 @@ static void test_a_lease_that_is_known_is_not_inherited(void **state) {
     introduce();
     hear("b");
     lease_add(key_of(77), clock_db() + 10);
-    st = sent(side(), SQL_INHERIT_LEASES);
+    st = sent(side(), SQL_ADOPT_LEASES);
     assert_non_null(st);
     rows[st - fake_sent(side(), 0)] = lease_row(77, clock_db() + US_PER_S, (int16_t)other);
     fake_commit(side(), rows);
@@ -313,12 +313,12 @@ static void test_only_the_inheriting_server_ends_leases(void **state) {
     other = 4;
     run = 0x1001;
     introduce();
-    hear_from(dead, 0, "b");
-    assert_null(sent(side(), SQL_INHERIT_LEASES));
+    receive_from(dead, 0, "b");
+    assert_null(sent(side(), SQL_ADOPT_LEASES));
     assert_false(peers_adopts(dead));
     /* The leader fails, too. */
     hear("b");
-    assert_non_null(sent(side(), SQL_INHERIT_LEASES));
+    assert_non_null(sent(side(), SQL_ADOPT_LEASES));
     assert_true(peers_adopts(dead) && peers_adopts(4));
 }
 
@@ -515,7 +515,7 @@ static void test_how_soon(void **state) {
     assert_int_equal(due_in(), 100 * US_PER_MS);
     queue_job_ready(q, key_of(5));
     assert_int_equal(due_in(), 20 * US_PER_MS);
-    hear_from(other, 1, "");
+    receive_from(other, 1, "");
     assert_int_equal(due_in(), 2 * US_PER_MS);
     channel.full = true;
     assert_true(peers_next_due() == INT64_MAX);

@@ -87,7 +87,7 @@ static int take_all(void) {
 
 static void hear(const char *text) {
     be(OTHER);
-    assert_true(pubsub_forward_hear(text));
+    assert_true(pubsub_forward_receive(text));
 }
 
 static void hear_all(int count) {
@@ -196,7 +196,7 @@ static void test_not_twice_and_not_from_ourselves(void **state) {
     tell("a", "2");
     (void)take_all();
     be(ME);
-    assert_true(pubsub_forward_hear(parts[0]));
+    assert_true(pubsub_forward_receive(parts[0]));
     assert_heard("");
 }
 
@@ -228,9 +228,9 @@ static void test_notifications_of_others(void **state) {
     char forged[NOTIFY_TEXT_MAX];
 
     (void)state;
-    assert_false(pubsub_forward_hear("1 0123456789abcdef 2 1 1 0"));
-    assert_true(pubsub_forward_hear("Q"));
-    assert_true(pubsub_forward_hear("Qnothing of ours"));
+    assert_false(pubsub_forward_receive("1 0123456789abcdef 2 1 1 0"));
+    assert_true(pubsub_forward_receive("Q"));
+    assert_true(pubsub_forward_receive("Qnothing of ours"));
     tell("a", "secret");
     (void)take_all();
     assert_null(strstr(parts[0], "secret"));

@@ -84,29 +84,29 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
 
 static void test_urgent_and_heard_during_a_walk(void **state) {
     (void)state;
-    hear_during_a_walk(1, -9, queue_heard_ready);
+    hear_during_a_walk(1, -9, queue_receive_ready);
 }
 
 static void test_heard_during_a_short_walk(void **state) {
     (void)state;
-    hear_during_a_walk(2, -9, queue_heard_ready);
+    hear_during_a_walk(2, -9, queue_receive_ready);
 }
 
 /* It is younger than all that the walk claims to have seen. */
 static void test_new_and_heard_during_a_short_walk(void **state) {
     (void)state;
-    hear_during_a_walk(2, 0, queue_heard_ready);
+    hear_during_a_walk(2, 0, queue_receive_ready);
 }
 
 static void test_returned_and_heard_during_a_short_walk(void **state) {
     (void)state;
-    hear_during_a_walk(2, 0, queue_heard_returned);
+    hear_during_a_walk(2, 0, queue_receive_returned);
 }
 
 /* The walk goes over the write connection, and the job comes over the other. */
 static void commit_elsewhere(struct queue *q, struct job_key key) {
     q->counters.len--;
-    position_heard(&q->scan, key);
+    position_receive(&q->scan, key);
     queue_note_apart(q, clock_mono());
     queue_job_ready(q, key);
 }
@@ -132,7 +132,7 @@ static void test_a_claim_in_vain_keeps_the_order(void **state) {
     queue_reset_scan(queue_named("q1"));
     batch_flush();
     fake_run(fake_write_conn(), 0, rows);
-    queue_heard_ready(q2, insert_elsewhere("q2", 0)->key);
+    queue_receive_ready(q2, insert_elsewhere("q2", 0)->key);
     q2->counters.len++;
     /* A second transaction is sent only if it has other tasks, too. */
     insert_job("q3", 0);

@@ -39,7 +39,7 @@ static int start(void **state) {
     (void)state;
     getters_start();
     outbox_set_shared(true);
-    waitjob_heard_asking();
+    waitjob_receive_awaits();
     (void)queue_named("q1");
     while (outbox_take(forgotten, sizeof forgotten) > 0)
         ;

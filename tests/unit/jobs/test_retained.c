@@ -25,8 +25,8 @@ enum { JOB_ID = 2, RETENTION = 4, WORKER, RESULT, NOW, NODE };
 #define UNKNOWN_QUEUE 12345
 #define HERE 3
 
-static struct op *const ops[] = { &op_retain_jobs, &op_ack_jobs, &op_ack_tokens,
-                                  &op_delete_jobs, &op_recall,   NULL };
+static struct op *const ops[] = { &op_retain_jobs, &op_ack_jobs,      &op_ack_tokens,
+                                  &op_delete_jobs, &op_look_retained, NULL };
 
 static const struct command ack = { .handler = cmd_ackjob }, fastack = { .handler = cmd_fastack },
                             del = { .handler = cmd_deljob };

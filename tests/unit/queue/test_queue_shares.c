@@ -186,13 +186,13 @@ static void test_gone_from_an_unknown_queue(void **state) {
 static void test_shares_add_up(void **state) {
     (void)state;
     queue_count_len(q, 1);
-    queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0, 0, 0 }, false);
-    queue_heard_share(q, 3, (struct queue_share){ -5, -6, 7, 8, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0, 0, 0 }, false);
+    queue_receive_share(q, 3, (struct queue_share){ -5, -6, 7, 8, 0, 0, 0 }, false);
     assert_counts(6, 14, 37, 48);
     assert_true(q->shown);
     /* The newest figures replace all earlier ones. Repeated figures change nothing. */
-    queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0, 0, 0 }, false);
-    queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0, 0, 0 }, false);
     assert_counts(7, 15, 39, 51);
     assert_own(1, 0, 0, 0);
     assert_false(q->counters.suspect);
@@ -200,7 +200,7 @@ static void test_shares_add_up(void **state) {
 
 static void test_others_do_not_make_it_dirty(void **state) {
     (void)state;
-    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
     assert_null(next_dirty());
     assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 0);
 }
@@ -208,25 +208,25 @@ static void test_others_do_not_make_it_dirty(void **state) {
 /* The server cannot know if the loaded counters include the job. */
 static void test_base(void **state) {
     (void)state;
-    queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0, 0, 0 }, true);
+    queue_receive_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0, 0, 0 }, true);
     assert_counts(0, 0, 0, 0);
     assert_true(q->counters.suspect);
     q->counters.suspect = false;
-    queue_heard_share(q, 2, (struct queue_share){ 11, 20, 31, 40, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 11, 20, 31, 40, 0, 0, 0 }, false);
     assert_counts(1, 0, 1, 0);
     assert_false(q->counters.suspect);
 }
 
 static void test_new_run(void **state) {
     (void)state;
-    queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0, 0, 0 }, false);
-    queue_heard_share(q, 3, (struct queue_share){ 1, 2, 3, 4, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0, 0, 0 }, false);
+    queue_receive_share(q, 3, (struct queue_share){ 1, 2, 3, 4, 0, 0, 0 }, false);
     queue_forget_shares(2);
     queue_forget_shares(4);
     assert_counts(11, 22, 33, 44);
-    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
+    queue_receive_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
     assert_counts(12, 23, 34, 45);
-    queue_heard_share(q, 3, (struct queue_share){ 2, 2, 3, 4, 0, 0, 0 }, false);
+    queue_receive_share(q, 3, (struct queue_share){ 2, 2, 3, 4, 0, 0, 0 }, false);
     assert_counts(13, 23, 34, 45);
 }
 
@@ -234,17 +234,17 @@ static void test_new_run(void **state) {
 static void test_heard_states(void **state) {
     (void)state;
     queue_set_states(q, 10, 20);
-    queue_heard_states(q, 2, 3, -1, false);
-    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
-    queue_heard_states(q, 2, 4, -2, false);
-    queue_heard_states(q, 2, 4, -2, false);
+    queue_receive_states(q, 2, 3, -1, false);
+    queue_receive_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
+    queue_receive_states(q, 2, 4, -2, false);
+    queue_receive_states(q, 2, 4, -2, false);
     assert_int_equal(queue_delayed(q), 14);
     assert_int_equal(queue_waiting(q), 18);
     assert_false(q->counters.suspect);
-    queue_heard_share(q, 3, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, true);
-    queue_heard_states(q, 3, 100, 100, true);
+    queue_receive_share(q, 3, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, true);
+    queue_receive_states(q, 3, 100, 100, true);
     assert_int_equal(queue_delayed(q), 14);
-    queue_heard_states(q, 3, 101, 100, false);
+    queue_receive_states(q, 3, 101, 100, false);
     assert_int_equal(queue_delayed(q), 15);
     assert_true(q->counters.suspect);
     queue_count_delayed(q, -1);
@@ -259,15 +259,15 @@ static void test_many_others(void **state) {
     (void)state;
     for (int round = 1; round <= 3; round++)
         for (uint16_t node = 1; node <= 1023; node++)
-            queue_heard_share(q, node, (struct queue_share){ round, node, round, 0, 0, 0, 0 }, false);
+            queue_receive_share(q, node, (struct queue_share){ round, node, round, 0, 0, 0, 0 }, false);
     assert_counts(3 * 1023, 1023 * 1024 / 2, 3 * 1023, 0);
 }
 
 static void test_heard_ready(void **state) {
     (void)state;
-    queue_heard_ready(q, key_of(0, 101));
+    queue_receive_ready(q, key_of(0, 101));
     assert_true(q->scan.may_have_more && same_key(q->scan.position, key_of(0, 100)));
-    queue_heard_ready(q, key_of(-1, 50));
+    queue_receive_ready(q, key_of(-1, 50));
     assert_int_equal(q->scan.key_count, 1);
     assert_counts(0, 0, 0, 0);
     assert_int_equal(queue_budget(q), 2);
@@ -276,13 +276,13 @@ static void test_heard_ready(void **state) {
 static void test_heard_returned(void **state) {
     (void)state;
     q->scan.position = key_of(0, 100);
-    queue_heard_returned(q, key_of(0, 200));
+    queue_receive_returned(q, key_of(0, 200));
     assert_int_equal(q->scan.key_count, 1);
     q->scan.may_have_more = true;
     /* The claim finds the first job, but not the other. */
-    queue_heard_returned(q, key_of(0, 300));
+    queue_receive_returned(q, key_of(0, 300));
     assert_int_equal(q->scan.key_count, 1);
-    queue_heard_returned(q, key_of(0, 50));
+    queue_receive_returned(q, key_of(0, 50));
     assert_int_equal(q->scan.key_count, 2);
     assert_counts(0, 0, 0, 0);
 }
@@ -293,9 +293,9 @@ static void test_no_echo(void **state) {
 
     (void)state;
     outbox_set_shared(true);
-    queue_heard_ready(q, key_of(0, 101));
-    queue_heard_returned(q, key_of(0, 5));
-    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
+    queue_receive_ready(q, key_of(0, 101));
+    queue_receive_returned(q, key_of(0, 5));
+    queue_receive_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
     queue_set_counts(q, 5, 6);
     assert_false(outbox_has(&urgent));
     queue_job_ready(q, key_of(0, 102));

@@ -164,7 +164,7 @@ static void land(void) {
         position_forget_key(&q->scan, sent_claim.rows[i]);
     }
     if (sent_claim.scans) {
-        set_backs += sent_claim.scan.heard.rank != INT16_MAX || sent_claim.scan.resets != q->scan.resets;
+        set_backs += sent_claim.scan.received.rank != INT16_MAX || sent_claim.scan.resets != q->scan.resets;
         position_advance(&q->scan, &sent_claim.scan, has_last ? &sent_claim.after : NULL,
                          sent_claim.limit > 0);
         position_end(&sent_claim.scan);
@@ -205,7 +205,7 @@ static void add_own(void) {
         return;
     own_last_id = last_id;
     if (sent_claim.executed)
-        position_heard(&q->scan, j->key);
+        position_receive(&q->scan, j->key);
     if (random_below(8) != 0) {
         queue_job_ready(q, j->key);
         return;
@@ -304,12 +304,12 @@ static void hear(struct model_job *j) {
     j->untold = false;
     queue_count_len(q, 1);
     if (j->was_added)
-        queue_heard_ready(q, j->key);
+        queue_receive_ready(q, j->key);
     else
-        queue_heard_returned(q, j->key);
+        queue_receive_returned(q, j->key);
 }
 
-static void hear_some(void) {
+static void receive_some(void) {
     for (size_t i = 0; i < job_count; i++)
         if (jobs[i].untold && random_below(2) == 0)
             hear(&jobs[i]);
@@ -374,10 +374,10 @@ static void drain(void) {
     assert_int_equal(q->counters.len, 0);
 }
 
-static void (*const changes[])(void) = { add_own,    add_own,    add_own,   make_ready,
-                                         make_ready, delete_job, peer_adds, peer_returns,
-                                         restart,    clear,      hear_some, change_priority,
-                                         execute,    send_claim, land,      land,
+static void (*const changes[])(void) = { add_own,    add_own,    add_own,      make_ready,
+                                         make_ready, delete_job, peer_adds,    peer_returns,
+                                         restart,    clear,      receive_some, change_priority,
+                                         execute,    send_claim, land,         land,
                                          lose,       check_order };
 
 static void test_ready_jobs_are_found(void **state) {
