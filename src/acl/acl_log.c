@@ -12,7 +12,7 @@
 #define GROUP_ENTRIES 10
 #define GROUP_US (60 * US_PER_S)
 
-static struct list entries = { &entries, &entries };
+static struct list refusals = { &refusals, &refusals };
 static size_t entry_count;
 static uint64_t entries_ever;
 
@@ -51,7 +51,7 @@ static void entry_free(struct acl_log_entry *e) {
 
 static void log_trim(size_t most) {
     while (entry_count > most)
-        entry_free(LIST_ENTRY(entries.prev, struct acl_log_entry, node));
+        entry_free(LIST_ENTRY(refusals.prev, struct acl_log_entry, node));
 }
 
 static bool is_alike(const struct acl_log_entry *e, enum acl_log_reason reason, enum acl_log_context context,
@@ -65,7 +65,7 @@ static struct acl_log_entry *find_alike(enum acl_log_reason reason, enum acl_log
                                         struct slice object, struct slice user) {
     size_t seen = 0;
 
-    LIST_EACH(node, &entries) {
+    LIST_EACH(node, &refusals) {
         struct acl_log_entry *e = LIST_ENTRY(node, struct acl_log_entry, node);
 
         if (is_alike(e, reason, context, object, user))
@@ -106,7 +106,7 @@ void acl_log_add(enum acl_log_reason reason, enum acl_log_context context, struc
     free(e->client);
     e->client = slice_dup(client);
     list_remove(&e->node);
-    list_insert_before(entries.next, &e->node);
+    list_insert_before(refusals.next, &e->node);
     log_trim((size_t)config.acllog_max_len);
 }
 
@@ -119,5 +119,5 @@ size_t acl_log_len(void) {
 }
 
 const struct list *acl_log_entries(void) {
-    return &entries;
+    return &refusals;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {
+static const char *const severity_names[] = {
 #define X(id, name) [id] = name,
     SEVERITIES(X)
 #undef X
@@ -41,14 +41,14 @@ void findings_addf(struct findings *f, enum severity severity, const char *check
 bool severity_read(const char *name, enum severity *out) {
     for (int i = 0; i < SEVERITY_COUNT; i++) {
         *out = (enum severity)i;
-        if (strcmp(name, names[i]) == 0)
+        if (strcmp(name, severity_names[i]) == 0)
             return true;
     }
     return false;
 }
 
 const char *severity_name(enum severity severity) {
-    return names[severity];
+    return severity_names[severity];
 }
 
 size_t findings_of(const struct findings *f, enum severity severity) {
@@ -64,14 +64,14 @@ size_t findings_of(const struct findings *f, enum severity severity) {
 static void paragraph(const struct finding *one, void *arg) {
     struct buf *out = arg;
 
-    buf_printf(out, "%s (%s): %s\n    What to do: %s\n\n", names[one->severity], one->check, one->text,
-               one->advice);
+    buf_printf(out, "%s (%s): %s\n    What to do: %s\n\n", severity_names[one->severity], one->check,
+               one->text, one->advice);
 }
 
 static void line(const struct finding *one, void *arg) {
     struct buf *out = arg;
 
-    buf_printf(out, "%s\t%s\t%s\t%s\n", names[one->severity], one->check, one->text, one->advice);
+    buf_printf(out, "%s\t%s\t%s\t%s\n", severity_names[one->severity], one->check, one->text, one->advice);
 }
 
 void findings_each(const struct findings *f, void (*tell)(const struct finding *, void *arg), void *arg) {

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct list events = { &events, &events }; /* in the order of their first samples */
+static struct list latency_events = { &latency_events,
+                                      &latency_events }; /* in the order of their first samples */
 
 /* ---- Samples ---- */
 
 static const struct latency_event *event_or_end(const struct list *link) {
-    return link == &events ? NULL : LIST_ENTRY(link, const struct latency_event, link);
+    return link == &latency_events ? NULL : LIST_ENTRY(link, const struct latency_event, link);
 }
 
 const struct latency_event *latency_first(void) {
-    return event_or_end(events.next);
+    return event_or_end(latency_events.next);
 }
 
 const struct latency_event *latency_next(const struct latency_event *after) {
@@ -23,7 +24,7 @@ const struct latency_event *latency_next(const struct latency_event *after) {
 }
 
 static struct latency_event *find(struct slice name) {
-    LIST_EACH(link, &events) {
+    LIST_EACH(link, &latency_events) {
         struct latency_event *e = LIST_ENTRY(link, struct latency_event, link);
 
         if (slice_equal(name, slice_str(e->name)))
@@ -42,7 +43,7 @@ static struct latency_event *find_or_add(const char *name) {
     if (e == NULL) {
         e = xcalloc(1, sizeof(*e));
         e->name = xstrdup(name);
-        list_push_back(&events, &e->link);
+        list_push_back(&latency_events, &e->link);
     }
     return e;
 }
@@ -91,8 +92,8 @@ bool latency_reset(struct slice name) {
 size_t latency_reset_all(void) {
     size_t count = 0;
 
-    for (; !list_empty(&events); count++)
-        latency_forget(LIST_ENTRY(events.next, struct latency_event, link));
+    for (; !list_empty(&latency_events); count++)
+        latency_forget(LIST_ENTRY(latency_events.next, struct latency_event, link));
     return count;
 }
 
@@ -224,12 +225,12 @@ void latency_doctor(int64_t unix_s, int64_t threshold_ms, struct buf *out) {
     if (threshold_ms <= 0)
         buf_append_str(out, "Latency is not watched. Switch it on with "
                             "CONFIG SET latency-monitor-threshold <milliseconds>.\n");
-    if (list_empty(&events)) {
+    if (list_empty(&latency_events)) {
         if (threshold_ms > 0)
             buf_printf(out, "Nothing took %" PRId64 " ms or longer so far.\n", threshold_ms);
         return;
     }
-    LIST_EACH(link, &events)
+    LIST_EACH(link, &latency_events)
         describe(LIST_ENTRY(link, struct latency_event, link), unix_s, out);
     buf_append_str(out, "LATENCY HISTORY and LATENCY GRAPH show an event's samples; "
                         "SLOWLOG GET shows the commands.\n");

@@ -5,17 +5,17 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-static struct list entries = { &entries, &entries }; /* newest first */
+static struct list slowlog_entries = { &slowlog_entries, &slowlog_entries }; /* newest first */
 static size_t count;
 static size_t max_count = 128;
 static int64_t next_id;
 
 static const struct slowlog_entry *entry_or_end(const struct list *link) {
-    return link == &entries ? NULL : LIST_ENTRY(link, const struct slowlog_entry, link);
+    return link == &slowlog_entries ? NULL : LIST_ENTRY(link, const struct slowlog_entry, link);
 }
 
 const struct slowlog_entry *slowlog_newest(void) {
-    return entry_or_end(entries.next);
+    return entry_or_end(slowlog_entries.next);
 }
 
 const struct slowlog_entry *slowlog_older(const struct slowlog_entry *than) {
@@ -38,7 +38,7 @@ static void slowlog_drop(struct slowlog_entry *e) {
 
 static void trim(size_t keep) {
     while (count > keep)
-        slowlog_drop(LIST_ENTRY(entries.prev, struct slowlog_entry, link));
+        slowlog_drop(LIST_ENTRY(slowlog_entries.prev, struct slowlog_entry, link));
 }
 
 void slowlog_set_max_len(size_t max_len) {
@@ -85,7 +85,7 @@ void slowlog_add(int argc, const struct slice *argv, int64_t usec, int64_t unix_
     e->addr = xstrdup(addr);
     e->name = xasprintf("%.*s", SLOWLOG_MAX_ARG_BYTES, name);
     copy_args(e, argc, argv);
-    list_push_front(&entries, &e->link);
+    list_push_front(&slowlog_entries, &e->link);
     count++;
     trim(max_count);
 }

@@ -16,23 +16,23 @@
 /* If other tasks had to wait for a longer transaction of clients, they get the database for as long as it took. */
 #define LONG_TXN_US (50 * US_PER_MS)
 
-static struct list waiting = { &waiting, &waiting };
+static struct list waiting_txns = { &waiting_txns, &waiting_txns };
 /* clock_mono(): until then, client transactions that wait for a lock of another session are not sent. */
 static int64_t resume_us;
 /* clock_mono(): until then, client transactions give way to other tasks. */
 static int64_t give_way_us;
 
 void client_txns_init(void) {
-    list_init(&waiting);
+    list_init(&waiting_txns);
     resume_us = give_way_us = 0;
 }
 
 bool client_txns_wait(void) {
-    return !list_empty(&waiting);
+    return !list_empty(&waiting_txns);
 }
 
 static struct client_txn *client_txn_first_waiting(void) {
-    LIST_EACH(node, &waiting) {
+    LIST_EACH(node, &waiting_txns) {
         struct client_txn *b = LIST_ENTRY(node, struct client_txn, node);
 
         if (b->blocked_us == 0 || clock_mono() >= resume_us)
@@ -80,9 +80,9 @@ static void wait_for_turn(struct client_txn *b, bool in_front) {
     for (size_t i = 0; i < b->count; i++)
         b->tasks[i]->state = TASK_QUEUED;
     if (in_front)
-        list_push_front(&waiting, &b->node);
+        list_push_front(&waiting_txns, &b->node);
     else
-        list_push_back(&waiting, &b->node);
+        list_push_back(&waiting_txns, &b->node);
     task_queue_count_client_txns((long)b->count);
 }
 

@@ -62,12 +62,12 @@ void commit_marker_end(struct commit_marker *m) {
 
 /* ---- reading ---- */
 
-static struct task find = { .op = &op_find_commits, .rows = 1 };
-static size_t asked; /* how many of transactions.lost the sent statement asks for */
+static struct task find_commits = { .op = &op_find_commits, .rows = 1 };
+static size_t asked_commits; /* how many of transactions.lost the sent statement asks for */
 
 static void ask(void) {
     if (!list_empty(&txns.lost))
-        batch_add_idle(&find);
+        batch_add_idle(&find_commits);
 }
 
 void commit_marker_ask(struct lost_task *l) {
@@ -77,11 +77,11 @@ void commit_marker_ask(struct lost_task *l) {
 
 static void commit_marker_find_encode(struct params *p, struct task *t) {
     (void)t;
-    asked = 0;
+    asked_commits = 0;
     params_set_int2(p, 0, (int16_t)node_self()->number);
     LIST_EACH(node, &txns.lost) {
         params_int8(p, 1, LIST_ENTRY(node, struct lost_task, node)->txn);
-        asked++;
+        asked_commits++;
     }
 }
 
@@ -95,7 +95,7 @@ static bool is_in(const PGresult *rows, int64_t txn) {
 /* Reports the commit status to the first `asked` lost tasks; rows: NULL if the query failed. Tasks that were
  * lost after the query was sent need another query. */
 static void commit_marker_tell(const PGresult *rows) {
-    for (; asked > 0; asked--) {
+    for (; asked_commits > 0; asked_commits--) {
         struct lost_task *l = LIST_ENTRY(list_pop_front(&txns.lost), struct lost_task, node);
 
         l->on_known(l, rows == NULL ? COMMIT_UNKNOWN : is_in(rows, l->txn) ? COMMIT_DONE : COMMIT_UNDONE);

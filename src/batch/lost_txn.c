@@ -9,14 +9,14 @@
 #include "batch/task_queue.h"
 
 /* Lost transactions whose commit markers are being read. */
-static size_t asked;
+static size_t asked_txns;
 
 void lost_txns_init(void) {
-    asked = 0;
+    asked_txns = 0;
 }
 
 size_t lost_txns_asked(void) {
-    return asked;
+    return asked_txns;
 }
 
 static const struct op_error disk_full_error = { OP_DISK_FULL, "the disk of the database is full" };
@@ -56,7 +56,7 @@ struct lost_txn {
 static void on_lost_txn_known(struct lost_task *lost, enum commit_fate fate) {
     struct lost_txn *l = CONTAINER_OF(lost, struct lost_txn, lost);
 
-    asked--;
+    asked_txns--;
     while (!list_empty(&l->tasks)) {
         struct list *node = fate == COMMIT_DONE ? l->tasks.next : l->tasks.prev;
         struct task *t = LIST_ENTRY(node, struct task, node);
@@ -87,7 +87,7 @@ static void lost_txn_ask(struct lost_txn *l) {
         free(l);
         return;
     }
-    asked++;
+    asked_txns++;
     commit_marker_ask(&l->lost);
 }
 

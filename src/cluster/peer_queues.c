@@ -42,35 +42,35 @@ static struct {
     struct waiting_item *items;
     size_t item_count;
     size_t asked; /* number of ids in the running statement */
-} find = { .task = { .op = &op_find_queues, .rows = 1 } };
+} find_queues = { .task = { .op = &op_find_queues, .rows = 1 } };
 
 static void peer_queues_ask(void) {
-    if (find.id_count > 0)
-        batch_add_idle(&find.task);
+    if (find_queues.id_count > 0)
+        batch_add_idle(&find_queues.task);
 }
 
 /* Adds the id even if the running statement reads it: that may have read the row before the change. */
 static void peer_queues_find_queue(int32_t id) {
-    if (find.id_count > find.asked && find.ids[find.id_count - 1] == id)
+    if (find_queues.id_count > find_queues.asked && find_queues.ids[find_queues.id_count - 1] == id)
         return;
-    if (find.id_count == find.id_cap) {
-        find.id_cap = find.id_cap == 0 ? 16 : find.id_cap * 2;
-        find.ids = xrealloc(find.ids, find.id_cap * sizeof *find.ids);
+    if (find_queues.id_count == find_queues.id_cap) {
+        find_queues.id_cap = find_queues.id_cap == 0 ? 16 : find_queues.id_cap * 2;
+        find_queues.ids = xrealloc(find_queues.ids, find_queues.id_cap * sizeof *find_queues.ids);
     }
-    find.ids[find.id_count++] = id;
+    find_queues.ids[find_queues.id_count++] = id;
     peer_queues_ask();
 }
 
 static void keep_for_later(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count) {
     struct waiting_item *s;
 
-    if (find.items == NULL)
-        find.items = xmalloc(WAITING_MAX * sizeof *find.items);
-    if (find.item_count == WAITING_MAX) {
+    if (find_queues.items == NULL)
+        find_queues.items = xmalloc(WAITING_MAX * sizeof *find_queues.items);
+    if (find_queues.item_count == WAITING_MAX) {
         peer_queues_look();
         return;
     }
-    s = &find.items[find.item_count++];
+    s = &find_queues.items[find_queues.item_count++];
     *s = (struct waiting_item){ .peer = p, .item = item, .count = count };
     memcpy(s->numbers, numbers, (size_t)count * sizeof *numbers);
     peer_queues_find_queue((int32_t)numbers[0]);
@@ -78,9 +78,9 @@ static void keep_for_later(const struct peer *p, enum outbox_item item, const in
 
 static void peer_queues_find_encode(struct params *p, struct task *t) {
     (void)t;
-    find.asked = find.id_count;
-    for (size_t i = 0; i < find.asked; i++)
-        params_int4(p, 0, find.ids[i]);
+    find_queues.asked = find_queues.id_count;
+    for (size_t i = 0; i < find_queues.asked; i++)
+        params_int4(p, 0, find_queues.ids[i]);
 }
 
 /* Adds or updates a queue. Nothing is known of a new queue, so its first claim scans all of it. */
@@ -109,24 +109,25 @@ static void receive_queue(struct queue *q, const struct peer *p, enum outbox_ite
 /* Handles the waiting items at once, before later items of the same queues. Items of other queues wait as long as
  * there are rows to read. */
 static void receive_unknown(void) {
-    size_t count = find.item_count, kept = 0;
+    size_t count = find_queues.item_count, kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct waiting_item s = find.items[i];
+        const struct waiting_item s = find_queues.items[i];
         struct queue *q = queue_find_id((int32_t)s.numbers[0]);
 
         if (q != NULL)
             receive_queue(q, s.peer, s.item, s.numbers, s.count);
-        else if (find.id_count > 0)
-            find.items[kept++] = s;
+        else if (find_queues.id_count > 0)
+            find_queues.items[kept++] = s;
     }
-    find.item_count = kept;
+    find_queues.item_count = kept;
 }
 
 static void find_ended(void) {
-    find.id_count -= find.asked;
-    memmove(find.ids, find.ids + find.asked, find.id_count * sizeof *find.ids);
-    find.asked = 0;
+    find_queues.id_count -= find_queues.asked;
+    memmove(find_queues.ids, find_queues.ids + find_queues.asked,
+            find_queues.id_count * sizeof *find_queues.ids);
+    find_queues.asked = 0;
     receive_unknown();
     peer_queues_ask();
 }
@@ -150,13 +151,13 @@ OPERATION(find_queues, .alone = true, .encode = peer_queues_find_encode, .on_end
 
 /* ---- all queues ---- */
 
-static struct task look = { .op = &op_look_queues, .rows = 1 };
+static struct task look_queues = { .op = &op_look_queues, .rows = 1 };
 static bool look_again;
 
 void peer_queues_look(void) {
-    look_again = look.state != TASK_IDLE;
+    look_again = look_queues.state != TASK_IDLE;
     if (!look_again)
-        batch_add(&look);
+        batch_add(&look_queues);
 }
 
 static void look_end(void) {

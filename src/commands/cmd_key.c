@@ -116,7 +116,7 @@ struct key_scan_options {
     int64_t count;
 };
 
-static const struct arg_option scan_words[] = {
+static const struct arg_option keys_scan_words[] = {
     { "MATCH", ARG_BYTES, offsetof(struct key_scan_options, filter.match), 0, PATTERN_MAX,
       "LIMIT a pattern must be at most 1024 bytes long" },
     { "COUNT", ARG_REDIS_INT, offsetof(struct key_scan_options, count), INT64_MIN, INT64_MAX,
@@ -124,7 +124,7 @@ static const struct arg_option scan_words[] = {
     { "TYPE", ARG_BYTES, offsetof(struct key_scan_options, filter.type), 0, INT64_MAX, NULL },
 };
 
-static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, NULL, NULL };
+static const struct arg_spec keys_scan_spec = { keys_scan_words, LENGTH(keys_scan_words), NULL, NULL, NULL };
 
 void cmd_scan(struct req *r) {
     struct key_scan_options o = { .filter.req = r, .count = 10 };
@@ -138,7 +138,7 @@ void cmd_scan(struct req *r) {
         usage_invalid(r, 1, "ERR invalid cursor");
         return;
     }
-    if (!args_parse_or_reply(r, 2, &scan_spec, &o, &end))
+    if (!args_parse_or_reply(r, 2, &keys_scan_spec, &o, &end))
         return;
     if (o.count < 1) {
         usage_error(r, SYNTAX_ERROR ": COUNT must be greater than 0");

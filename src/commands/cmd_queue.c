@@ -237,7 +237,7 @@ static bool take_cursor(struct req *r, int *at, void *out) {
     return true;
 }
 
-static const struct arg_option scan_words[] = {
+static const struct arg_option qscan_words[] = {
     { "COUNT", ARG_INT, offsetof(struct queue_scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "MINLEN", ARG_INT, offsetof(struct queue_scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "MAXLEN", ARG_INT, offsetof(struct queue_scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
@@ -247,7 +247,7 @@ static const struct arg_option scan_words[] = {
     { "BUSYLOOP", ARG_FLAG, offsetof(struct queue_scan_options, busyloop), 0, 0, NULL },
 };
 
-static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor };
+static const struct arg_spec qscan_spec = { qscan_words, LENGTH(qscan_words), NULL, SCAN_ERROR, take_cursor };
 
 static bool queue_is_wanted(const struct queue *q, const void *how) {
     const struct queue_scan_options *o = how;
@@ -292,7 +292,7 @@ void cmd_qscan(struct req *r) {
     size_t found;
     int end;
 
-    if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
+    if (!args_parse_or_reply(r, 1, &qscan_spec, &o, &end))
         return;
     slot = queue_iter_slot(o.cursor);
     if (o.order.ptr != NULL || (o.busyloop && slot == 0)) {

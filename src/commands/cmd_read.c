@@ -157,7 +157,7 @@ enum {
 #undef X
 };
 
-static const char *const state_names[] = {
+static const char *const jscan_state_names[] = {
 #define X(id, name) name,
     JOB_SCAN_STATES(X)
 #undef X
@@ -225,8 +225,8 @@ static bool cursor_find(struct job_scan *s) {
 }
 
 static bool take_state(struct req *r, struct job_scan *s, int at) {
-    for (unsigned i = 0; i < LENGTH(state_names); i++) {
-        if (slice_is(r->argv[at], state_names[i])) {
+    for (unsigned i = 0; i < LENGTH(jscan_state_names); i++) {
+        if (slice_is(r->argv[at], jscan_state_names[i])) {
             s->states |= 1u << i;
             return true;
         }
@@ -269,15 +269,15 @@ static bool take_other(struct req *r, int *at, void *out) {
     return take_scan_cursor(r, out, *at - 1);
 }
 
-static const struct arg_option scan_words[] = {
+static const struct arg_option jscan_words[] = {
     { "COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
     { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, INT64_MAX, NULL },
     JOB_FILTER_WORDS(struct job_scan, filter),
 };
 
-static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
-                                           "ERR invalid cursor or option name", take_other };
+static const struct arg_spec jscan_spec = { jscan_words, LENGTH(jscan_words), NULL,
+                                            "ERR invalid cursor or option name", take_other };
 
 /* Replies the jobs found. cursor: the end of the page, 0 if there are no more jobs. */
 static void reply_scan(struct req *r, int64_t cursor) {
@@ -349,7 +349,7 @@ void cmd_jscan(struct req *r) {
     int end;
 
     s->count = 100;
-    if (!args_parse_or_reply(r, 1, &scan_spec, s, &end) || !job_filter_or_reply(r, &s->filter))
+    if (!args_parse_or_reply(r, 1, &jscan_spec, s, &end) || !job_filter_or_reply(r, &s->filter))
         return;
     if (!cursor_find(s)) {
         req_error(r, "ERR invalid cursor: it is unknown or too old, begin again with 0");

@@ -21,21 +21,21 @@
 /* Maximum bytes of an unknown command's name in the error. */
 #define NAME_SHOWN 128
 
-static const struct command table[] = {
+static const struct command commands[] = {
 #define CMD(id, name, arity, flags, order, group, args, summary) \
     { COMMAND_##id, name, arity, flags, order, cmd_##id, group, args, summary },
 #include "commands/commands.def"
 #undef CMD
 };
 
-static struct command_stats counters[LENGTH(table)];
+static struct command_stats counters[LENGTH(commands)];
 
 /* A hash table of the names: index in table plus 1, or 0 if the slot is free. It has more than twice as many slots as
  * commands, so that chains are short. */
 #define SLOTS 512
 static unsigned char slots[SLOTS];
 
-_Static_assert(LENGTH(table) < SLOTS / 2, "the hash table of command names is too full");
+_Static_assert(LENGTH(commands) < SLOTS / 2, "the hash table of command names is too full");
 
 /* FNV-1a over the lower-case bytes. */
 static unsigned name_hash(struct slice name) {
@@ -50,8 +50,8 @@ static unsigned name_hash(struct slice name) {
 }
 
 static void fill_slots(void) {
-    for (size_t i = 0; i < LENGTH(table); i++) {
-        unsigned at = name_hash(slice_str(table[i].name));
+    for (size_t i = 0; i < LENGTH(commands); i++) {
+        unsigned at = name_hash(slice_str(commands[i].name));
 
         while (slots[at] != 0)
             at = (at + 1) % SLOTS;
@@ -67,7 +67,7 @@ const struct command *command_lookup(struct slice name) {
         filled = true;
     }
     for (unsigned at = name_hash(name); slots[at] != 0; at = (at + 1) % SLOTS) {
-        const struct command *cmd = &table[slots[at] - 1];
+        const struct command *cmd = &commands[slots[at] - 1];
 
         if (slice_is(name, cmd->name))
             return cmd;
@@ -76,12 +76,12 @@ const struct command *command_lookup(struct slice name) {
 }
 
 const struct command *command_table(size_t *count) {
-    *count = LENGTH(table);
-    return table;
+    *count = LENGTH(commands);
+    return commands;
 }
 
 struct command_stats *command_stats(const struct command *cmd) {
-    return &counters[cmd - table];
+    return &counters[cmd - commands];
 }
 
 void command_stats_reset(void) {
@@ -300,8 +300,8 @@ static struct slice nearest_command(struct slice name) {
     struct spelling s;
 
     spelling_init(&s, name);
-    for (size_t i = 0; i < LENGTH(table); i++)
-        spelling_offer(&s, slice_str(table[i].name));
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        spelling_offer(&s, slice_str(commands[i].name));
     return s.nearest;
 }
 

@@ -15,7 +15,7 @@
 #undef REFUSED_KIND
 #undef REFUSED
 
-static const struct refused table[] = {
+static const struct refused refused_commands[] = {
 #define REFUSED_KIND(id, why)
 #define REFUSED(name, id) { #name, why_##id },
 #include "commands/refused.def"
@@ -24,16 +24,16 @@ static const struct refused table[] = {
 };
 
 const struct refused *refused_find(struct slice name) {
-    for (size_t i = 0; i < LENGTH(table); i++) {
-        if (slice_is(name, table[i].name))
-            return &table[i];
+    for (size_t i = 0; i < LENGTH(refused_commands); i++) {
+        if (slice_is(name, refused_commands[i].name))
+            return &refused_commands[i];
     }
     return NULL;
 }
 
 const struct refused *refused_table(size_t *count) {
-    *count = LENGTH(table);
-    return table;
+    *count = LENGTH(refused_commands);
+    return refused_commands;
 }
 
 void reply_unsupported(struct req *r, const char *fmt, ...) {

@@ -36,7 +36,7 @@ struct script {
     void (*run)(struct req *r);
 };
 
-static const struct script table[] = {
+static const struct script known_scripts[] = {
 #define SCRIPT(sha1, command, keys, args, indexed) { sha1, command, keys, args, indexed, NULL, NULL },
 #define SCRIPT_BY(sha1, command, keys, args, translate, run) \
     { sha1, command, keys, args, false, translate, run },
@@ -48,9 +48,9 @@ static const struct script table[] = {
 /* ---- lookup ---- */
 
 static const struct script *find_sha1(struct slice sha1) {
-    for (size_t i = 0; i < LENGTH(table); i++) {
-        if (slice_is(sha1, table[i].sha1))
-            return &table[i];
+    for (size_t i = 0; i < LENGTH(known_scripts); i++) {
+        if (slice_is(sha1, known_scripts[i].sha1))
+            return &known_scripts[i];
     }
     return NULL;
 }

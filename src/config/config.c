@@ -99,7 +99,7 @@ static const struct config_name appendfsync_modes[] = {
 #define NAMES(table) .names = table
 #define NONE .min = 0
 
-static const struct config_option options[] = {
+static const struct config_option option_rows[] = {
 #define SECTION(title)
 #define OPTION(kind_, member, name_, text_, bounds, flags_, doc_) \
     { .name = name_,                                              \
@@ -123,14 +123,14 @@ static const void *const_field_of(const struct config *c, const struct config_op
 }
 
 const struct config_option *config_options(size_t *count) {
-    *count = LENGTH(options);
-    return options;
+    *count = LENGTH(option_rows);
+    return option_rows;
 }
 
 const struct config_option *config_find(struct slice name) {
-    for (size_t i = 0; i < LENGTH(options); i++) {
-        if (slice_is(name, options[i].name))
-            return &options[i];
+    for (size_t i = 0; i < LENGTH(option_rows); i++) {
+        if (slice_is(name, option_rows[i].name))
+            return &option_rows[i];
     }
     return NULL;
 }
@@ -166,14 +166,14 @@ static void config_apply_known(struct config *c, const struct config_option *o, 
 /* Sets the defaults. config_free() frees the strings. */
 static void config_init(struct config *c) {
     memset(c, 0, sizeof(*c));
-    for (size_t i = 0; i < LENGTH(options); i++)
-        config_apply_known(c, &options[i], options[i].text);
+    for (size_t i = 0; i < LENGTH(option_rows); i++)
+        config_apply_known(c, &option_rows[i], option_rows[i].text);
 }
 
 static void config_free(struct config *c) {
-    for (size_t i = 0; i < LENGTH(options); i++) {
-        if (options[i].kind->owns_string)
-            free(*(char **)config_field_of(c, &options[i]));
+    for (size_t i = 0; i < LENGTH(option_rows); i++) {
+        if (option_rows[i].kind->owns_string)
+            free(*(char **)config_field_of(c, &option_rows[i]));
     }
     memset(c, 0, sizeof(*c));
 }
@@ -267,8 +267,8 @@ static const char *config_suggestion(struct slice name) {
     struct spelling s;
 
     spelling_init(&s, name);
-    for (size_t i = 0; i < LENGTH(options); i++)
-        spelling_offer(&s, slice_str(options[i].name));
+    for (size_t i = 0; i < LENGTH(option_rows); i++)
+        spelling_offer(&s, slice_str(option_rows[i].name));
     spelling_question(s.nearest, text);
     return text;
 }
@@ -595,7 +595,7 @@ static void rewrite_option(struct rewrite *rw, const struct config_option *o, co
     char *now = config_text(&config, o);
     struct buf joined = { 0 };
     struct slice value = config_join_words(line->words + 1, line->count - 1, &joined);
-    bool *replaced = &rw->replaced[o - options];
+    bool *replaced = &rw->replaced[o - option_rows];
 
     if (agrees(o, value, now)) {
         keep_line(rw, raw);
@@ -625,14 +625,14 @@ static void rewrite_line(struct rewrite *rw, struct slice raw) {
 }
 
 static void append_missing(struct rewrite *rw) {
-    for (size_t i = 0; i < LENGTH(options); i++) {
-        char *now = config_text(&config, &options[i]);
+    for (size_t i = 0; i < LENGTH(option_rows); i++) {
+        char *now = config_text(&config, &option_rows[i]);
 
-        if (!same_text(&rw->file, &options[i], now)) {
+        if (!same_text(&rw->file, &option_rows[i], now)) {
             if (!rw->marked)
                 buf_append_str(&rw->out, "\n" REWRITE_MARK);
             rw->marked = true;
-            append_option(rw, &options[i], now);
+            append_option(rw, &option_rows[i], now);
         }
         free(now);
     }

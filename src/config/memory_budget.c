@@ -21,7 +21,7 @@ size_t memory_short_at = SIZE_MAX;
 size_t memory_budget = SIZE_MAX;
 size_t memory_clients_budget = SIZE_MAX;
 
-static const char *const names[] = {
+static const char *const memory_kind_names[] = {
 #define X(id, name) name,
     MEMORY_KINDS(X)
 #undef X
@@ -65,5 +65,5 @@ void memory_return_free(void) {
 
 void memory_info(struct buf *out) {
     for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
-        buf_printf(out, "mem_%s:%zu\r\n", names[kind], memory_all.kinds[kind]);
+        buf_printf(out, "mem_%s:%zu\r\n", memory_kind_names[kind], memory_all.kinds[kind]);
 }

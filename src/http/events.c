@@ -38,7 +38,7 @@ static struct {
     size_t count;
     struct timer tick;
     char *server; /* the figures of the server as JSON */
-} events = { .streams = { &events.streams, &events.streams } };
+} streams = { .streams = { &streams.streams, &streams.streams } };
 
 /* ---- figures ---- */
 
@@ -52,8 +52,8 @@ static void read_server_figures(void) {
                   (json_int_t)client_count(), "blocked", (json_int_t)(waiters_blocked() + waitjob_count()),
                   "database_connected", batch_connected(CONN_WRITE));
 
-    free(events.server);
-    events.server = json_dumps(figures, JSON_COMPACT);
+    free(streams.server);
+    streams.server = json_dumps(figures, JSON_COMPACT);
     json_decref(figures);
 }
 
@@ -79,11 +79,11 @@ void events_forget(struct http_conn *c) {
         return;
     c->events = NULL;
     list_remove(&s->in_streams);
-    events.count--;
+    streams.count--;
     free((char *)s->queue.ptr);
     free(s);
-    if (events.count == 0)
-        timer_stop(&events.tick);
+    if (streams.count == 0)
+        timer_stop(&streams.tick);
 }
 
 /* The browser reconnects, and then gets the reason. */
@@ -100,7 +100,7 @@ static void stream_write(struct event_stream *s, const char *queue) {
     struct evbuffer *event = evbuffer_new();
 
     evbuffer_add_printf(event, "event: figures\ndata: {\"now\":%lld,\"server\":%s",
-                        (long long)(clock_unix() / US_PER_MS), events.server);
+                        (long long)(clock_unix() / US_PER_MS), streams.server);
     if (queue != NULL)
         evbuffer_add_printf(event, ",\"queue\":%s", queue);
     evbuffer_add(event, "}\n\n", 3);
@@ -136,7 +136,7 @@ static void stream_tick(struct event_stream *s) {
 static void on_events_tick(struct timer *t) {
     timer_set(t, clock_mono() + TICK_US, on_events_tick);
     read_server_figures();
-    LIST_EACH_SAFE(node, &events.streams) {
+    LIST_EACH_SAFE(node, &streams.streams) {
         struct event_stream *s = LIST_ENTRY(node, struct event_stream, in_streams);
 
         if (s->is_open)
@@ -190,7 +190,7 @@ static void on_queue_figures(struct event_stream *s, struct slice reply) {
 static size_t streams_of(const struct user *u) {
     size_t count = 0;
 
-    LIST_EACH(node, &events.streams) {
+    LIST_EACH(node, &streams.streams) {
         const struct event_stream *s = LIST_ENTRY(node, struct event_stream, in_streams);
 
         count += gateway_user(s->conn->run) == u;
@@ -260,15 +260,15 @@ static void stream_begin(struct http_conn *c) {
     s->conn = c;
     s->queue = queue_of_query(evhttp_uri_get_query(evhttp_request_get_evhttp_uri(c->req)));
     c->events = s;
-    list_push_back(&events.streams, &s->in_streams);
-    if (events.count++ == 0)
-        on_events_tick(&events.tick);
+    list_push_back(&streams.streams, &s->in_streams);
+    if (streams.count++ == 0)
+        on_events_tick(&streams.tick);
 }
 
 void events_serve(struct http_conn *c) {
     if (evhttp_request_get_command(c->req) == EVHTTP_REQ_HEAD)
         http_reply(c, 200, "text/event-stream", evbuffer_new());
-    else if (events.count == EVENTS_MAX)
+    else if (streams.count == EVENTS_MAX)
         http_reply_problem(c, 503, "too many streams of events");
     else if (http_run_open(c, on_stream_replies) != NULL)
         stream_begin(c);

@@ -20,7 +20,7 @@
 
 #define UNTIL_ERROR "ERR UNTIL must be START or END"
 
-static const struct arg_option options[] = {
+static const struct arg_option addjob_words[] = {
     { "REPLICATE", ARG_INT, offsetof(struct add_options, replicate), 1, 65535,
       "ERR REPLICATE must be between 1 and 65535" },
     { "TTL", ARG_INT, offsetof(struct add_options, ttl), 1, INT64_MAX, "ERR TTL must be a number > 0" },
@@ -56,7 +56,7 @@ static const struct arg_option options[] = {
       "ERR BATCH must be the ID of a batch or of one of its jobs" },
 };
 
-const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, NULL, NULL };
+const struct arg_spec addjob_spec = { addjob_words, LENGTH(addjob_words), NULL, NULL, NULL };
 
 /* Replaces options that were not given by the settings of the queue. */
 static void fill_in(struct add_options *o, const struct queue *q) {

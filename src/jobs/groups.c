@@ -215,18 +215,18 @@ static struct {
     struct task task;
     int64_t sent_us; /* clock_mono() */
     int64_t next_us;
-} look = { .task = { .op = &op_stuck_groups, .rows = 1 } };
+} groups_search = { .task = { .op = &op_stuck_groups, .rows = 1 } };
 
 void groups_look(void) {
     groups_pace_again();
-    if (!node_is_leader() || look.task.state != TASK_IDLE || clock_mono() < look.next_us)
+    if (!node_is_leader() || groups_search.task.state != TASK_IDLE || clock_mono() < groups_search.next_us)
         return;
-    batch_add(&look.task);
+    batch_add(&groups_search.task);
 }
 
 /* The time without a connection is no part of the duration of a search. */
 static void groups_look_begin(struct params *p) {
-    look.sent_us = clock_mono();
+    groups_search.sent_us = clock_mono();
     params_set_time(p, 0, clock_db());
     params_set_int4(p, 1, LOOK_LIMIT);
 }
@@ -236,8 +236,9 @@ static void groups_look_done(struct task *t, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         groups_check(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY),
                      true);
-    look.next_us = clock_mono() + (clock_mono() - look.sent_us) *
-                                      (dead_rows_of_jobs() > MANY_DEAD ? DEAR_LOOK_SHARE : LOOK_SHARE);
+    groups_search.next_us =
+        clock_mono() + (clock_mono() - groups_search.sent_us) *
+                           (dead_rows_of_jobs() > MANY_DEAD ? DEAR_LOOK_SHARE : LOOK_SHARE);
 }
 
 /* The next search comes at the next call. */

@@ -35,7 +35,7 @@ static struct {
     int64_t from;    /* no tick before it is due */
     int64_t now;     /* time of the running poll */
     int64_t next_at; /* clock_db(): time of the next poll */
-} look = {
+} schedule_search = {
     .task = { .op = &op_due_schedules, .rows = 1 },
     .from = TIME_BEGINNING,
     .next_at = TIME_BEGINNING,
@@ -68,22 +68,23 @@ struct firing {
 /* ---- times ---- */
 
 static void schedule_look_at(int64_t us) {
-    if (us < look.next_at)
-        look.next_at = us;
+    if (us < schedule_search.next_at)
+        schedule_search.next_at = us;
 }
 
 void schedule_look(void) {
-    look.from = TIME_BEGINNING;
-    look.next_at = clock_db();
+    schedule_search.from = TIME_BEGINNING;
+    schedule_search.next_at = clock_db();
 }
 
 int64_t schedule_next_turn(void) {
-    return look.task.state != TASK_IDLE || look.firing > 0 ? INT64_MAX : look.next_at;
+    return schedule_search.task.state != TASK_IDLE || schedule_search.firing > 0 ? INT64_MAX
+                                                                                 : schedule_search.next_at;
 }
 
 void schedule_turn(void) {
     if (schedule_next_turn() <= clock_db())
-        batch_add(&look.task);
+        batch_add(&schedule_search.task);
 }
 
 /* ---- ticks ---- */
@@ -154,7 +155,7 @@ static void plan_row(struct firing *f, const struct cron_expr *e, enum schedule_
     int64_t due_s = f->due / US_PER_S;
 
     timezone_enter(e->zone);
-    plan(f, e, missed, has_tick ? f->due : next_tick(e, due_s, due_s), look.now);
+    plan(f, e, missed, has_tick ? f->due : next_tick(e, due_s, due_s), schedule_search.now);
     timezone_leave();
 }
 
@@ -185,7 +186,7 @@ static void schedule_end(struct firing *f) {
     if (!f->waits)
         add_count_accepted(f->q, -(int64_t)f->count);
     f->q->users--;
-    look.firing--;
+    schedule_search.firing--;
     free(f);
 }
 
@@ -222,7 +223,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     plan_row(f, e, missed, row_bool(rows, row, COL_DUE_SCHEDULES_HAS_TICK));
     f->q = queue_get(row_bytes(rows, row, COL_DUE_SCHEDULES_QUEUE));
     f->q->users++;
-    look.firing++;
+    schedule_search.firing++;
     queue_prepare(f->q, &f->row_waiter);
 }
 
@@ -330,17 +331,17 @@ OPERATION(fire_schedules, .begin = fire_begin, .encode = fire_encode, .done = fi
 /* ---- polls ---- */
 
 static void schedule_look_begin(struct params *p) {
-    look.now = clock_db();
-    look.next_at = look.now + LOOK_US;
-    params_set_time(p, 0, look.from);
+    schedule_search.now = clock_db();
+    schedule_search.next_at = schedule_search.now + LOOK_US;
+    params_set_time(p, 0, schedule_search.from);
     params_set_int4(p, 1, LIMIT);
 }
 
 /* The next poll begins before all schedules that are left. */
 static void remember_from(const PGresult *rows) {
-    int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_AT) : look.now;
+    int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_AT) : schedule_search.now;
 
-    look.from = int64_minus(first < look.now ? first : look.now, LATE_US);
+    schedule_search.from = int64_minus(first < schedule_search.now ? first : schedule_search.now, LATE_US);
 }
 
 static void schedule_look_done(struct task *t, const PGresult *rows) {
@@ -348,12 +349,13 @@ static void schedule_look_done(struct task *t, const PGresult *rows) {
 
     (void)t;
     remember_from(rows);
-    for (; row < PQntuples(rows) && row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT) <= look.now; row++)
+    for (; row < PQntuples(rows) && row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT) <= schedule_search.now;
+         row++)
         fire_if_readable(rows, row);
     if (row < PQntuples(rows))
         schedule_look_at(row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT));
     else if (row == LIMIT)
-        schedule_look_at(look.now + LOCKED_US);
+        schedule_look_at(schedule_search.now + LOCKED_US);
 }
 
 static void schedule_look_fail(struct task *t, const struct op_error *err) {

@@ -23,64 +23,64 @@ static struct {
     int64_t queue_jobs; /* jobs of the queue of pos that the pages before had */
     int64_t pass_jobs;  /* jobs of the queues before that one */
     int64_t all;        /* jobs of the last pass */
-} waiting = { .task = { .op = &op_page_waiting, .rows = 1 } };
+} counts = { .task = { .op = &op_page_waiting, .rows = 1 } };
 
 /* The running pass has counted the queues before that of pos. The others have the number of the last pass. */
 int64_t waiting_count(const struct queue *q) {
-    bool is_counted = q->after.pass == waiting.passes + 1;
-    bool is_last = q->after.pass == waiting.passes && q->id >= waiting.pos.queue_id;
+    bool is_counted = q->after.pass == counts.passes + 1;
+    bool is_last = q->after.pass == counts.passes && q->id >= counts.pos.queue_id;
 
     return is_counted || is_last ? q->after.jobs : 0;
 }
 
 int64_t waiting_count_all(void) {
-    return waiting.all;
+    return counts.all;
 }
 
 void waiting_count_tick(void) {
-    if (clock_mono() >= waiting.next_us)
-        batch_add_idle(&waiting.task);
+    if (clock_mono() >= counts.next_us)
+        batch_add_idle(&counts.task);
 }
 
 static void waiting_begin(struct params *p) {
-    waiting.sent_us = clock_mono();
-    params_set_int4(p, 0, waiting.pos.queue_id);
-    params_set_int2(p, 1, waiting.pos.rank);
-    params_set_int8(p, 2, waiting.pos.id);
+    counts.sent_us = clock_mono();
+    params_set_int4(p, 0, counts.pos.queue_id);
+    params_set_int2(p, 1, counts.pos.rank);
+    params_set_int8(p, 2, counts.pos.id);
     params_set_int4(p, 3, WAITING_PAGE);
     params_set_time(p, 4, clock_db());
 }
 
 /* No further page has jobs of the queue of pos. */
 static void waiting_end_queue(void) {
-    struct queue *q = queue_find_id(waiting.pos.queue_id);
+    struct queue *q = queue_find_id(counts.pos.queue_id);
 
     if (q != NULL)
-        q->after = (struct queue_after){ .jobs = waiting.queue_jobs, .pass = waiting.passes + 1 };
-    waiting.pass_jobs += waiting.queue_jobs;
-    waiting.queue_jobs = 0;
+        q->after = (struct queue_after){ .jobs = counts.queue_jobs, .pass = counts.passes + 1 };
+    counts.pass_jobs += counts.queue_jobs;
+    counts.queue_jobs = 0;
 }
 
 static void waiting_row(const PGresult *rows, int row) {
     struct job_key key = row_full_key(rows, row, COL_PAGE_WAITING_QUEUE_ID);
 
-    if (key.queue_id != waiting.pos.queue_id)
+    if (key.queue_id != counts.pos.queue_id)
         waiting_end_queue();
-    waiting.pos = key;
-    waiting.queue_jobs += row_int8(rows, row, COL_PAGE_WAITING_WAITING);
+    counts.pos = key;
+    counts.queue_jobs += row_int8(rows, row, COL_PAGE_WAITING_WAITING);
 }
 
 static void waiting_end_pass(void) {
     waiting_end_queue();
-    waiting.all = waiting.pass_jobs;
-    waiting.pass_jobs = 0;
-    waiting.pos = (struct job_key){ .queue_id = 0 };
-    waiting.passes++;
+    counts.all = counts.pass_jobs;
+    counts.pass_jobs = 0;
+    counts.pos = (struct job_key){ .queue_id = 0 };
+    counts.passes++;
 }
 
 /* The page after the last one is empty. */
 static void waiting_page_end(struct task *t, const PGresult *rows) {
-    int64_t pause_us = (clock_mono() - waiting.sent_us) * WAITING_SHARE;
+    int64_t pause_us = (clock_mono() - counts.sent_us) * WAITING_SHARE;
 
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
@@ -89,7 +89,7 @@ static void waiting_page_end(struct task *t, const PGresult *rows) {
         waiting_end_pass();
         pause_us = pause_us > WAITING_PAUSE_US ? pause_us : WAITING_PAUSE_US;
     }
-    waiting.next_us = clock_mono() + pause_us;
+    counts.next_us = clock_mono() + pause_us;
 }
 
 /* The next tick reads the page again. */

@@ -22,7 +22,7 @@
 
 enum wait_state { WAIT_OPEN, WAIT_DONE, WAIT_DEAD, WAIT_CANCELLED, WAIT_GONE, WAIT_UNKNOWN };
 
-static const char *const state_names[] = { NULL, "done", "dead", "cancelled", "gone", "unknown" };
+static const char *const end_names[] = { NULL, "done", "dead", "cancelled", "gone", "unknown" };
 
 /* A job of a request. */
 struct waited {
@@ -149,7 +149,7 @@ static void waitjob_end_one(struct job_wait *w, struct slice result) {
         reply_error(w->req, WAITJOB_UNKNOWN);
     } else {
         reply_array(w->req, 2);
-        reply_bulk_str(w->req, state_names[w->jobs[0].state]);
+        reply_bulk_str(w->req, end_names[w->jobs[0].state]);
         reply_result(w->req, result);
     }
     waitjob_end(w);
@@ -161,7 +161,7 @@ static void reply_state(struct req *r, struct slice id, enum wait_state state, s
     if (state == WAIT_OPEN)
         reply_null_bulk(r);
     else
-        reply_bulk_str(r, state_names[state]);
+        reply_bulk_str(r, end_names[state]);
     reply_result(r, result);
 }
 

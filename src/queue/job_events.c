@@ -5,7 +5,7 @@
 #include "net/pubsub.h"
 #include "queue/delivery.h"
 
-static const char *const names[] = {
+static const char *const event_names[] = {
 #define X(id, name) name,
     JOB_EVENTS(X)
 #undef X
@@ -29,7 +29,7 @@ static void event_send(const char *prefix, struct slice queue, struct slice mess
 void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
     struct buf message = { 0 };
 
-    buf_printf(&message, "%s %.*s", names[event], (int)id.len, id.ptr);
+    buf_printf(&message, "%s %.*s", event_names[event], (int)id.len, id.ptr);
     event_send(EVENTS_PREFIX, q->name, (struct slice){ buf_ptr(&message), buf_len(&message) });
     buf_free(&message);
 }

@@ -26,19 +26,19 @@ struct row {
     const char *error;
 };
 
-static const struct row table[] = {
+static const struct row settings[] = {
 #define QUEUE_SETTING(id, name, least, most, error) { name, least, most, error },
 #include "queue/settings.def"
 #undef QUEUE_SETTING
 };
 
 const char *setting_name(enum setting which) {
-    return table[which].name;
+    return settings[which].name;
 }
 
 bool setting_find(struct slice name, enum setting *which) {
-    for (size_t i = 0; i < LENGTH(table); i++) {
-        if (slice_is(name, table[i].name)) {
+    for (size_t i = 0; i < LENGTH(settings); i++) {
+        if (slice_is(name, settings[i].name)) {
             *which = (enum setting)i;
             return true;
         }
@@ -64,7 +64,7 @@ bool setting_period(enum setting which, enum setting *period) {
 }
 
 const char *setting_parse(enum setting which, struct slice text, int64_t *value, int64_t *period_s) {
-    const struct row *row = &table[which];
+    const struct row *row = &settings[which];
     struct rate rate = { .period_s = 1 };
     enum setting period;
     bool fits = which == SETTING_EXPIRED         ? parse_word(text, &rate.count)
@@ -112,7 +112,7 @@ int64_t setting_in_force(const struct queue *q, enum setting which) {
         return JOB_DEFAULT_TTL;
     if (which == SETTING_RETRY)
         return setting_default_retry(setting_in_force(q, SETTING_TTL));
-    return table[which].least;
+    return settings[which].least;
 }
 
 struct slice setting_deadqueue(const struct queue *q) {
