@@ -19,7 +19,7 @@
 /* Fewer tasks than this are not divided between two transactions. */
 #define SPLIT_LEAST 16
 
-struct conn {
+struct txn_conn {
     struct db_conn *db;
     struct txn txns[DB_MAX_TXNS]; /* a ring: sent transactions, from `oldest` on */
     size_t oldest;
@@ -29,22 +29,22 @@ struct conn {
 
 /* Kinds of transactions on the write connection. They take turns, so that retries of failed tasks and ASYNC
  * adds do not delay ordinary tasks. */
-enum turn {
-    TURN_ORDINARY,
-    TURN_SUSPECTS,
-    TURN_CLIENT_TXNS,
-    TURN_ASYNC,
-    TURN_REPLICATED,
-    TURN_CONTENDED,
-    TURN_SEPARATE,
-    TURNS,
+enum txn_source {
+    SOURCE_ORDINARY,
+    SOURCE_SUSPECTS,
+    SOURCE_CLIENT_TXNS,
+    SOURCE_ASYNC,
+    SOURCE_REPLICATED,
+    SOURCE_CONTENDED,
+    SOURCE_SEPARATE,
+    SOURCES,
 };
 
 static struct {
     void (*plan)(void);
-    struct conn conns[CONN_KINDS]; /* CONN_LARGE is opened when it is needed */
-    enum turn turn;                /* kind of the last transaction on the write connection */
-    enum turn side_turn;           /* the same of the other connections */
+    struct txn_conn conns[CONN_KINDS]; /* CONN_LARGE is opened when it is needed */
+    enum txn_source source;            /* kind of the last transaction on the write connection */
+    enum txn_source side_source;       /* the same of the other connections */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
@@ -54,7 +54,7 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     task_queue_init(ops);
     contention_init(ops);
     separate_init(ops);
-    batch.turn = batch.side_turn = TURN_ORDINARY;
+    batch.source = batch.side_source = SOURCE_ORDINARY;
 }
 
 void batch_start(void) {
@@ -64,7 +64,7 @@ void batch_start(void) {
 
 void batch_stop(void) {
     for (size_t i = 0; i < CONN_KINDS; i++) {
-        struct conn *conn = &batch.conns[i];
+        struct txn_conn *conn = &batch.conns[i];
 
         if (conn->db == NULL)
             continue;
@@ -111,7 +111,7 @@ bool batch_idle(void) {
 
 /* ---- transactions in turn ---- */
 
-static struct conn *conn_of(const struct db_conn *db) {
+static struct txn_conn *conn_of(const struct db_conn *db) {
     for (size_t i = 0; i < CONN_KINDS; i++)
         if (batch.conns[i].db == db)
             return &batch.conns[i];
@@ -120,7 +120,7 @@ static struct conn *conn_of(const struct db_conn *db) {
 
 /* Appends the first suspects, at most as many as may share a statement. No other task is in this
  * transaction, because it is likely to fail. */
-static void add_suspects(struct txn *f) {
+static void add_suspects(struct txn *txn) {
     struct list *suspects = task_queue_suspects();
     struct task *first = LIST_ENTRY(suspects->next, struct task, node);
     struct op *op = first->op;
@@ -128,68 +128,68 @@ static void add_suspects(struct txn *f) {
     struct params *p;
 
     stats.suspect_transactions++;
-    db_begin(f->db, txn_durability(op->commit));
-    p = txn_begin_statement(f, op);
+    db_begin(txn->db, txn_durability(op->commit));
+    p = txn_begin_statement(txn, op);
     for (uint32_t i = 0; i < group_size && !list_empty(suspects); i++) {
         struct task *t = LIST_ENTRY(suspects->next, struct task, node);
 
         if (t->op != op || t->group_size != group_size || (i > 0 && op->alone) ||
-            !txn_statement_has_room(f, p, t))
+            !txn_statement_has_room(txn, p, t))
             break;
-        txn_encode(f, p, t, op->encode);
+        txn_encode(txn, p, t, op->encode);
     }
-    txn_finish_statement(f, op, op->stmt, op->done);
+    txn_finish_statement(txn, op, op->stmt, op->done);
 }
 
-static void add_ops(struct txn *f, enum commit_kind kind) {
-    separate_watch(f);
+static void add_ops(struct txn *txn, enum commit_kind kind) {
+    separate_watch(txn);
     TASK_QUEUE_EACH(op)
-    if (op->conn == f->db->kind && op->commit == kind && !op->contention.on && !(f->unsettled && op->takes) &&
-        op->encode_from == NULL && !separate_is(op))
-        txn_append_op(f, op);
+    if (op->conn == txn->db->kind && op->commit == kind && !op->contention.on &&
+        !(txn->unsettled && op->takes) && op->encode_from == NULL && !separate_is(op))
+        txn_append_op(txn, op);
 }
 
-static void add_those_of(enum turn turn, struct txn *f) {
+static void add_those_of(enum txn_source source, struct txn *txn) {
     static const enum commit_kind kinds[] = {
-        [TURN_ORDINARY] = COMMIT_ORDINARY,
-        [TURN_ASYNC] = COMMIT_ASYNC,
-        [TURN_REPLICATED] = COMMIT_REPLICATED,
+        [SOURCE_ORDINARY] = COMMIT_ORDINARY,
+        [SOURCE_ASYNC] = COMMIT_ASYNC,
+        [SOURCE_REPLICATED] = COMMIT_REPLICATED,
     };
 
-    if (turn == TURN_SUSPECTS) {
+    if (source == SOURCE_SUSPECTS) {
         if (!list_empty(task_queue_suspects()))
-            add_suspects(f);
+            add_suspects(txn);
         return;
     }
-    if (turn == TURN_CLIENT_TXNS) {
-        if (!f->unsettled)
-            client_txns_append(f);
+    if (source == SOURCE_CLIENT_TXNS) {
+        if (!txn->unsettled)
+            client_txns_append(txn);
         return;
     }
-    if (turn == TURN_CONTENDED) {
-        contention_append(f);
+    if (source == SOURCE_CONTENDED) {
+        contention_append(txn);
         return;
     }
-    if (turn == TURN_SEPARATE) {
-        separate_append(f);
+    if (source == SOURCE_SEPARATE) {
+        separate_append(txn);
         return;
     }
-    if (turn == TURN_ORDINARY && !f->unsettled)
+    if (source == SOURCE_ORDINARY && !txn->unsettled)
         batch.plan();
-    db_begin(f->db, txn_durability(kinds[turn]));
-    add_ops(f, kinds[turn]);
+    db_begin(txn->db, txn_durability(kinds[source]));
+    add_ops(txn, kinds[source]);
 }
 
 /* The same on the other connections. */
-static void build_other(struct txn *f) {
-    for (int i = 0; i < TURNS && f->part_count == 0; i++) {
-        batch.side_turn = (batch.side_turn + 1) % TURNS;
-        if (batch.side_turn == TURN_CONTENDED)
-            contention_append(f);
-        else if (batch.side_turn == TURN_SEPARATE)
-            separate_append(f);
-        else if (batch.side_turn == TURN_ORDINARY)
-            add_ops(f, COMMIT_ORDINARY);
+static void build_other(struct txn *txn) {
+    for (int i = 0; i < SOURCES && txn->part_count == 0; i++) {
+        batch.side_source = (batch.side_source + 1) % SOURCES;
+        if (batch.side_source == SOURCE_CONTENDED)
+            contention_append(txn);
+        else if (batch.side_source == SOURCE_SEPARATE)
+            separate_append(txn);
+        else if (batch.side_source == SOURCE_ORDINARY)
+            add_ops(txn, COMMIT_ORDINARY);
     }
 }
 
@@ -219,33 +219,33 @@ static bool suspects_unsettled(void) {
 
 /* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
  * a change that may have been committed and its repetition, no job is taken. */
-static void build(struct txn *f) {
-    txn_clear_parts(f);
-    if (f->db->kind != CONN_WRITE) {
-        build_other(f);
+static void build(struct txn *txn) {
+    txn_clear_parts(txn);
+    if (txn->db->kind != CONN_WRITE) {
+        build_other(txn);
         return;
     }
     if (suspects_unsettled()) {
-        add_suspects(f);
+        add_suspects(txn);
         return;
     }
-    f->unsettled = lost_txns_asked() > 0 || op_unsettled();
-    for (int i = 0; i < TURNS && f->part_count == 0; i++) {
-        batch.turn = (batch.turn + 1) % TURNS;
-        add_those_of(batch.turn, f);
+    txn->unsettled = lost_txns_asked() > 0 || op_unsettled();
+    for (int i = 0; i < SOURCES && txn->part_count == 0; i++) {
+        batch.source = (batch.source + 1) % SOURCES;
+        add_those_of(batch.source, txn);
     }
 }
 
 static void on_completed(struct db_conn *db, const struct db_result *result);
 
-static void send_sync(struct txn *f) {
-    f->sent_us = clock_mono();
-    db_send(f->db, on_completed);
+static void send_sync(struct txn *txn) {
+    txn->sent_us = clock_mono();
+    db_send(txn->db, on_completed);
 }
 
-static void send_txn(struct txn *f) {
-    txn_finish(f);
-    send_sync(f);
+static void send_txn(struct txn *txn) {
+    txn_finish(txn);
+    send_sync(txn);
 }
 
 static size_t splittable_waiting(const struct db_conn *db) {
@@ -258,7 +258,7 @@ static size_t splittable_waiting(const struct db_conn *db) {
 }
 
 /* A second transaction is sent if it has at least as many tasks as the first. */
-static bool is_worth_it(const struct conn *conn, const struct txn *other, size_t waiting) {
+static bool is_worth_it(const struct txn_conn *conn, const struct txn *other, size_t waiting) {
     if (waiting + other->splittable_count > 0)
         return waiting >= other->splittable_count;
     return task_queue_count(conn->db->kind) >= other->task_count;
@@ -267,65 +267,65 @@ static bool is_worth_it(const struct conn *conn, const struct txn *other, size_t
 /* If two transactions are sent, the database executes the second while this server reads the results of the
  * first. That pays if both have about the same size. So the next transaction takes half of all queued and
  * sent tasks that may be divided. */
-static bool split_load(const struct conn *conn, struct txn *f) {
-    const struct txn *other = f->db->sent_txns > 0 ? &conn->txns[conn->oldest] : NULL;
+static bool split_load(const struct txn_conn *conn, struct txn *txn) {
+    const struct txn *other = txn->db->sent_txns > 0 ? &conn->txns[conn->oldest] : NULL;
     size_t sent_txns = other == NULL ? 0 : other->splittable_count;
-    size_t waiting = splittable_waiting(f->db);
+    size_t waiting = splittable_waiting(txn->db);
 
-    f->quota = f->of = 1;
-    f->splittable_count = 0;
+    txn->quota = txn->of = 1;
+    txn->splittable_count = 0;
     if (other != NULL && !is_worth_it(conn, other, waiting))
         return false;
     if (waiting > sent_txns && waiting + sent_txns >= SPLIT_LEAST) {
         /* If the number is odd, the second transaction takes the larger half. */
-        f->quota = (waiting + sent_txns + (other != NULL)) / 2;
-        f->of = waiting;
+        txn->quota = (waiting + sent_txns + (other != NULL)) / 2;
+        txn->of = waiting;
     }
     return true;
 }
 
 /* ---- divided tasks ---- */
 
-static void encode_part(struct txn *f, struct task *t) {
-    struct params *p = db_params(f->db);
-    size_t from = f->next_row;
+static void encode_part(struct txn *txn, struct task *t) {
+    struct params *p = db_params(txn->db);
+    size_t from = txn->next_row;
 
-    f->next_row = t->op->encode_from(p, t, from);
-    p->rows = f->next_row - from;
+    txn->next_row = t->op->encode_from(p, t, from);
+    p->rows = txn->next_row - from;
 }
 
-static void send_part(struct txn *f, const struct task *t) {
-    if (f->next_row < t->rows)
-        db_send_part(f->db, on_completed);
+static void send_part(struct txn *txn, const struct task *t) {
+    if (txn->next_row < t->rows)
+        db_send_part(txn->db, on_completed);
     else
-        send_sync(f);
+        send_sync(txn);
 }
 
 /* The commit marker follows the first statement, because the number of the marker is that of this turn. A failure of a
  * later statement counts as one of the commit. */
-static void begin_divided(struct txn *f, struct task *t) {
-    txn_clear_parts(f);
-    (void)txn_begin_statement(f, t->op);
-    t->first_row = f->next_row = 0;
-    encode_part(f, t);
-    txn_append_task(f, t);
-    txn_finish_statement(f, t->op, t->op->stmt, t->op->done);
-    txn_finish(f);
-    send_part(f, t);
+static void begin_divided(struct txn *txn, struct task *t) {
+    txn_clear_parts(txn);
+    (void)txn_begin_statement(txn, t->op);
+    t->first_row = txn->next_row = 0;
+    encode_part(txn, t);
+    txn_append_task(txn, t);
+    txn_finish_statement(txn, t->op, t->op->stmt, t->op->done);
+    txn_finish(txn);
+    send_part(txn, t);
 }
 
-static void continue_divided(struct txn *f) {
-    struct task *t = f->tasks[0];
+static void continue_divided(struct txn *txn) {
+    struct task *t = txn->tasks[0];
 
-    if (!db_takes_part(f->db))
+    if (!db_takes_part(txn->db))
         return;
-    encode_part(f, t);
-    stats.rows += db_params(f->db)->rows;
-    db_statement(f->db, t->op->stmt);
-    send_part(f, t);
+    encode_part(txn, t);
+    stats.rows += db_params(txn->db)->rows;
+    db_statement(txn->db, t->op->stmt);
+    send_part(txn, t);
 }
 
-static struct task *divided_task(const struct conn *conn) {
+static struct task *divided_task(const struct txn_conn *conn) {
     TASK_QUEUE_EACH(op)
     if (op->conn == conn->db->kind && op->encode_from != NULL && !op->contention.on)
         return task_queue_first(op);
@@ -333,7 +333,7 @@ static struct task *divided_task(const struct conn *conn) {
 }
 
 /* True if the connection is for a divided task now. Such tasks and others take turns. */
-static bool flush_divided(struct conn *conn) {
+static bool flush_divided(struct txn_conn *conn) {
     struct task *t;
 
     if (conn->db->open) {
@@ -359,25 +359,25 @@ bool batch_pending(void) {
     return db != NULL && db_takes_part(db);
 }
 
-static void conn_flush(struct conn *conn) {
+static void conn_flush(struct txn_conn *conn) {
     if (conn->db->kind == CONN_LARGE && flush_divided(conn))
         return;
     while (db_has_room(conn->db)) {
-        struct txn *f = &conn->txns[(conn->oldest + conn->db->sent_txns) % DB_MAX_TXNS];
+        struct txn *txn = &conn->txns[(conn->oldest + conn->db->sent_txns) % DB_MAX_TXNS];
 
-        f->db = conn->db;
-        if (!split_load(conn, f))
+        txn->db = conn->db;
+        if (!split_load(conn, txn))
             return;
-        build(f);
-        if (f->part_count == 0)
+        build(txn);
+        if (txn->part_count == 0)
             return;
-        send_txn(f);
+        send_txn(txn);
     }
 }
 
 /* Opens the connection for large requests when the first one is queued. Most servers never need it. */
 static void open_large(void) {
-    struct conn *conn = &batch.conns[CONN_LARGE];
+    struct txn_conn *conn = &batch.conns[CONN_LARGE];
 
     if (conn->db == NULL && task_queue_count(CONN_LARGE) > 0 && batch_connected(CONN_WRITE))
         conn->db = db_conn_new("large", CONN_LARGE);
@@ -403,49 +403,49 @@ void task_free_failed(struct task *t, const struct op_error *err) {
     free(t);
 }
 
-static void batch_committed(struct txn *f, const struct db_result *result) {
-    if (f->is_client_txn) {
-        client_txns_committed(f, result->rows);
+static void batch_committed(struct txn *txn, const struct db_result *result) {
+    if (txn->is_client_txn) {
+        client_txns_committed(txn, result->rows);
         return;
     }
-    for (size_t i = 0; i < f->part_count && !f->checks; i++)
-        txn_end_part(&f->parts[i], result->rows[i]);
-    if (f->contended != NULL)
-        contention_committed(f, result->rows);
+    for (size_t i = 0; i < txn->part_count && !txn->checks; i++)
+        txn_end_part(&txn->parts[i], result->rows[i]);
+    if (txn->contended != NULL)
+        contention_committed(txn, result->rows);
 }
 
 /* All sent transactions are lost together. The oldest is reported first, but its tasks must stand first in
  * the queue. So after the last report, the newest transaction is handled first. */
-static void lost(struct conn *conn) {
+static void lost(struct txn_conn *conn) {
     if (conn->db->sent_txns > 0) {
         conn->lost++;
         return;
     }
     for (size_t n = 0; n <= conn->lost; n++) {
-        struct txn *f = &conn->txns[(conn->oldest + DB_MAX_TXNS - 1 - n) % DB_MAX_TXNS];
+        struct txn *txn = &conn->txns[(conn->oldest + DB_MAX_TXNS - 1 - n) % DB_MAX_TXNS];
 
-        txn_lost(f);
+        txn_lost(txn);
     }
     conn->lost = 0;
 }
 
 /* If the commit or its marker failed, and not a statement of the tasks, all tasks become suspects. */
-static void txn_failed(struct txn *f, const struct db_result *result) {
-    bool at_commit = result->failed_at >= f->part_count;
-    bool at_marker = f->marked && result->failed_at == f->part_count;
+static void txn_failed(struct txn *txn, const struct db_result *result) {
+    bool at_commit = result->failed_at >= txn->part_count;
+    bool at_marker = txn->marked && result->failed_at == txn->part_count;
 
-    if (f->is_client_txn) {
-        client_txns_failed(f, &result->error);
+    if (txn->is_client_txn) {
+        client_txns_failed(txn, &result->error);
         return;
     }
     if (contention_is(result->error.sqlstate) && (at_marker || !at_commit)) {
-        contention_failed(f, result->failed_at);
+        contention_failed(txn, result->failed_at);
         return;
     }
-    for (size_t i = f->part_count; i-- > 0;) {
-        struct part *part = &f->parts[i];
+    for (size_t i = txn->part_count; i-- > 0;) {
+        struct part *part = &txn->parts[i];
         bool statement_failed = at_commit || i == result->failed_at;
-        size_t group_size = part->count > 1 || !at_commit ? part->count : f->part_count;
+        size_t group_size = part->count > 1 || !at_commit ? part->count : txn->part_count;
 
         if (i == result->failed_at && !repeat_is_transient(result->error.sqlstate))
             separate_note_failure(part->op);
@@ -463,23 +463,23 @@ static bool is_lost_with(const struct db_result *result, const char *sqlstate) {
 }
 
 static void on_completed(struct db_conn *db, const struct db_result *result) {
-    struct conn *conn = conn_of(db);
-    struct txn *f = &conn->txns[conn->oldest];
+    struct txn_conn *conn = conn_of(db);
+    struct txn *txn = &conn->txns[conn->oldest];
 
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
-    f->at_work = result->at_work;
-    f->disk_full = is_lost_with(result, OP_DISK_FULL);
-    f->exceeded = result->outcome == DB_LOST ? result->exceeded : NULL;
-    if (f->marked && result->outcome != DB_LOST)
-        commit_marker_end(&f->marker);
-    if (f->is_client_txn)
-        client_txns_note_time(f);
-    separate_note_times(f, result);
+    txn->at_work = result->at_work;
+    txn->disk_full = is_lost_with(result, OP_DISK_FULL);
+    txn->exceeded = result->outcome == DB_LOST ? result->exceeded : NULL;
+    if (txn->marked && result->outcome != DB_LOST)
+        commit_marker_end(&txn->marker);
+    if (txn->is_client_txn)
+        client_txns_note_time(txn);
+    separate_note_times(txn, result);
     if (result->outcome == DB_COMMITTED) {
-        histogram_add(&stats_commits, clock_mono() - f->sent_us);
-        batch_committed(f, result);
+        histogram_add(&stats_commits, clock_mono() - txn->sent_us);
+        batch_committed(txn, result);
     } else if (result->outcome == DB_FAILED) {
-        txn_failed(f, result);
+        txn_failed(txn, result);
     } else {
         lost(conn);
     }

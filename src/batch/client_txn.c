@@ -33,10 +33,10 @@ bool client_txns_wait(void) {
 
 static struct client_txn *client_txn_first_waiting(void) {
     LIST_EACH(node, &waiting_txns) {
-        struct client_txn *b = LIST_ENTRY(node, struct client_txn, node);
+        struct client_txn *ct = LIST_ENTRY(node, struct client_txn, node);
 
-        if (b->blocked_us == 0 || clock_mono() >= resume_us)
-            return b;
+        if (ct->blocked_us == 0 || clock_mono() >= resume_us)
+            return ct;
     }
     return NULL;
 }
@@ -44,70 +44,70 @@ static struct client_txn *client_txn_first_waiting(void) {
 /* ---- statements ---- */
 
 /* How many tasks from index `from` on share a statement. */
-static size_t run_of(const struct client_txn *b, size_t from) {
-    const struct op *op = b->tasks[from]->op;
+static size_t run_of(const struct client_txn *ct, size_t from) {
+    const struct op *op = ct->tasks[from]->op;
     size_t rows = 0, bytes = 0, count = 0;
 
     do {
-        rows += b->tasks[from + count]->rows;
-        bytes += b->tasks[from + count]->bytes;
+        rows += ct->tasks[from + count]->rows;
+        bytes += ct->tasks[from + count]->bytes;
         count++;
-    } while (op->shares && from + count < b->count && b->tasks[from + count]->op == op &&
-             rows + b->tasks[from + count]->rows <= (size_t)config.batch_max &&
-             bytes + b->tasks[from + count]->bytes <= (size_t)config.batch_max_bytes);
+    } while (op->shares && from + count < ct->count && ct->tasks[from + count]->op == op &&
+             rows + ct->tasks[from + count]->rows <= (size_t)config.batch_max &&
+             bytes + ct->tasks[from + count]->bytes <= (size_t)config.batch_max_bytes);
     return count;
 }
 
-size_t client_txn_statements(const struct client_txn *b) {
+size_t client_txn_statements(const struct client_txn *ct) {
     size_t statements = 0;
 
-    for (size_t at = 0; at < b->count; at += run_of(b, at))
+    for (size_t at = 0; at < ct->count; at += run_of(ct, at))
         statements++;
     return statements;
 }
 
-size_t client_txn_size(const struct client_txn *b) {
+size_t client_txn_size(const struct client_txn *ct) {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < b->count; i++)
-        bytes += task_size(b->tasks[i]);
+    for (size_t i = 0; i < ct->count; i++)
+        bytes += task_size(ct->tasks[i]);
     return bytes;
 }
 
 /* ---- sending ---- */
 
-static void wait_for_turn(struct client_txn *b, bool in_front) {
-    for (size_t i = 0; i < b->count; i++)
-        b->tasks[i]->state = TASK_QUEUED;
+static void wait_for_turn(struct client_txn *ct, bool in_front) {
+    for (size_t i = 0; i < ct->count; i++)
+        ct->tasks[i]->state = TASK_QUEUED;
     if (in_front)
-        list_push_front(&waiting_txns, &b->node);
+        list_push_front(&waiting_txns, &ct->node);
     else
-        list_push_back(&waiting_txns, &b->node);
-    task_queue_count_client_txns((long)b->count);
+        list_push_back(&waiting_txns, &ct->node);
+    task_queue_count_client_txns((long)ct->count);
 }
 
-void client_txn_send(struct client_txn *b) {
-    list_init(&b->lost.node);
-    wait_for_turn(b, false);
+void client_txn_send(struct client_txn *ct) {
+    list_init(&ct->lost.node);
+    wait_for_turn(ct, false);
 }
 
-static void client_txn_append_task(struct txn *f, struct client_txn *b) {
-    list_remove(&b->node);
-    task_queue_count_client_txns(-(long)b->count);
-    for (size_t at = 0; at < b->count;) {
-        size_t count = run_of(b, at);
+static void client_txn_append_task(struct txn *txn, struct client_txn *ct) {
+    list_remove(&ct->node);
+    task_queue_count_client_txns(-(long)ct->count);
+    for (size_t at = 0; at < ct->count;) {
+        size_t count = run_of(ct, at);
 
-        txn_append_statement(f, b->tasks[at]->op, b, &b->tasks[at], count);
+        txn_append_statement(txn, ct->tasks[at]->op, ct, &ct->tasks[at], count);
         at += count;
     }
 }
 
-/* True if b may share the transaction. A client transaction that failed must not fail others. One statement
+/* True if ct may share the transaction. A client transaction that failed must not fail others. One statement
  * is kept free for the commit marker. */
-static bool may_join(const struct txn *f, const struct client_txn *first, const struct client_txn *b) {
-    return b != NULL && !b->alone && b->commit == first->commit &&
-           f->part_count + client_txn_statements(b) < DB_MAX_STATEMENTS &&
-           f->task_count + b->count <= (size_t)config.batch_max && txn_has_room(f, client_txn_size(b));
+static bool may_join(const struct txn *txn, const struct client_txn *first, const struct client_txn *ct) {
+    return ct != NULL && !ct->alone && ct->commit == first->commit &&
+           txn->part_count + client_txn_statements(ct) < DB_MAX_STATEMENTS &&
+           txn->task_count + ct->count <= (size_t)config.batch_max && txn_has_room(txn, client_txn_size(ct));
 }
 
 /* The results of a transaction, and the replies that are made of them, must fit into maxmemory. Each statement may have
@@ -120,29 +120,29 @@ static size_t results_most(void) {
     return memory_budget / 4 > pages ? memory_budget / 4 : pages;
 }
 
-void client_txns_append(struct txn *f) {
+void client_txns_append(struct txn *txn) {
     struct client_txn *first = client_txn_first_waiting(), *next;
 
     if (first == NULL || clock_mono() < give_way_us)
         return;
-    f->is_client_txn = true;
-    db_begin(f->db, txn_durability(first->commit));
-    db_bound(f->db, (struct db_bounds){ .result_bytes = results_most(),
-                                        .busy_us = config.transaction_timeout * (int64_t)US_PER_S });
+    txn->is_client_txn = true;
+    db_begin(txn->db, txn_durability(first->commit));
+    db_bound(txn->db, (struct db_bounds){ .result_bytes = results_most(),
+                                          .busy_us = config.transaction_timeout * (int64_t)US_PER_S });
     commit_marker_always(first->tasks[0]);
     for (next = first; next != NULL;) {
-        client_txn_append_task(f, next);
+        client_txn_append_task(txn, next);
         next = client_txn_first_waiting();
-        if (first->alone || !may_join(f, first, next))
+        if (first->alone || !may_join(txn, first, next))
             break;
     }
 }
 
 /* ---- ends ---- */
 
-void client_txns_note_time(const struct txn *f) {
-    int64_t took_us = clock_mono() - f->sent_us;
-    bool others_wait = f->db->sent_txns > 0 || !task_queue_is_empty();
+void client_txns_note_time(const struct txn *txn) {
+    int64_t took_us = clock_mono() - txn->sent_us;
+    bool others_wait = txn->db->sent_txns > 0 || !task_queue_is_empty();
 
     if (took_us > LONG_TXN_US && others_wait)
         give_way_us = clock_mono() + took_us;
@@ -153,10 +153,10 @@ static void client_txn_leave(struct task *t) {
     t->state = TASK_IDLE;
 }
 
-/* b may be freed when its last task fails, so it is not read after that. */
-static void fail_all(const struct client_txn *b, const struct op_error *error) {
-    struct task **tasks = b->tasks;
-    size_t count = b->count;
+/* ct may be freed when its last task fails, so it is not read after that. */
+static void fail_all(const struct client_txn *ct, const struct op_error *error) {
+    struct task **tasks = ct->tasks;
+    size_t count = ct->count;
 
     for (size_t i = 0; i < count; i++) {
         client_txn_leave(tasks[i]);
@@ -164,15 +164,15 @@ static void fail_all(const struct client_txn *b, const struct op_error *error) {
     }
 }
 
-void client_txn_refuse(struct client_txn *b, const struct op_error *error) {
-    fail_all(b, error);
+void client_txn_refuse(struct client_txn *ct, const struct op_error *error) {
+    fail_all(ct, error);
 }
 
-void client_txns_committed(struct txn *f, PGresult *const *rows) {
+void client_txns_committed(struct txn *txn, PGresult *const *rows) {
     const struct client_txn *last = NULL;
 
-    for (size_t i = 0; i < f->part_count; i++) {
-        struct part *part = &f->parts[i];
+    for (size_t i = 0; i < txn->part_count; i++) {
+        struct part *part = &txn->parts[i];
 
         if (part->client_txn != NULL && part->client_txn != last)
             part->client_txn->on_end(part->client_txn, CLIENT_TXN_COMMITTED, NULL);
@@ -185,39 +185,39 @@ void client_txns_committed(struct txn *f, PGresult *const *rows) {
 
 /* op.again undoes what was prepared for the first try. Its result is ignored, because no task of a client
  * transaction is given up. */
-static void wait_again(struct client_txn *b, bool in_front) {
-    for (size_t i = b->count; i-- > 0;) {
-        struct task *t = b->tasks[i];
+static void wait_again(struct client_txn *ct, bool in_front) {
+    for (size_t i = ct->count; i-- > 0;) {
+        struct task *t = ct->tasks[i];
 
         t->state = TASK_IDLE;
         if (t->op->again != NULL)
             (void)t->op->again(t, false);
     }
-    wait_for_turn(b, in_front);
+    wait_for_turn(ct, in_front);
 }
 
-static void client_txn_send_again(struct client_txn *b) {
-    wait_again(b, true);
+static void client_txn_send_again(struct client_txn *ct) {
+    wait_again(ct, true);
 }
 
-static void send_again_alone(struct client_txn *b) {
-    b->alone = true;
-    client_txn_send_again(b);
+static void send_again_alone(struct client_txn *ct) {
+    ct->alone = true;
+    client_txn_send_again(ct);
 }
 
-/* Calls fn for each client transaction of f, the last first, so that the order is kept. */
-static void each_client_txn(const struct txn *f, void (*fn)(struct client_txn *b)) {
-    for (size_t i = f->part_count; i-- > 0;) {
-        struct client_txn *b = f->parts[i].client_txn;
+/* Calls fn for each client transaction of txn, the last first, so that the order is kept. */
+static void each_client_txn(const struct txn *txn, void (*fn)(struct client_txn *ct)) {
+    for (size_t i = txn->part_count; i-- > 0;) {
+        struct client_txn *ct = txn->parts[i].client_txn;
 
-        if (b != NULL && (i == 0 || f->parts[i - 1].client_txn != b))
-            fn(b);
+        if (ct != NULL && (i == 0 || txn->parts[i - 1].client_txn != ct))
+            fn(ct);
     }
 }
 
-static bool carries_several(const struct txn *f) {
-    for (size_t i = 1; i < f->part_count; i++)
-        if (f->parts[i].client_txn != NULL && f->parts[i].client_txn != f->parts[0].client_txn)
+static bool carries_several(const struct txn *txn) {
+    for (size_t i = 1; i < txn->part_count; i++)
+        if (txn->parts[i].client_txn != NULL && txn->parts[i].client_txn != txn->parts[0].client_txn)
             return true;
     return false;
 }
@@ -228,99 +228,99 @@ static bool may_pass(const char *sqlstate) {
     return repeat_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
 }
 
-static void refuse(struct client_txn *b, const struct op_error *error) {
-    b->on_end(b, CLIENT_TXN_REFUSED, error);
-    fail_all(b, error);
+static void refuse(struct client_txn *ct, const struct op_error *error) {
+    ct->on_end(ct, CLIENT_TXN_REFUSED, error);
+    fail_all(ct, error);
 }
 
 /* The client transaction, sent without others, needs a row or table that another session has locked. It
  * waits behind the others. */
-static void blocked(struct client_txn *b) {
+static void blocked(struct client_txn *ct) {
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
-    if (contention_is_over(&b->blocked_us))
-        refuse(b, &contention_error);
+    if (contention_is_over(&ct->blocked_us))
+        refuse(ct, &contention_error);
     else
-        wait_again(b, false);
+        wait_again(ct, false);
 }
 
-void client_txns_failed(struct txn *f, const struct op_error *error) {
-    struct client_txn *b = f->parts[0].client_txn;
+void client_txns_failed(struct txn *txn, const struct op_error *error) {
+    struct client_txn *ct = txn->parts[0].client_txn;
     bool again;
 
-    if (contention_is(error->sqlstate) && !carries_several(f)) {
-        blocked(b);
+    if (contention_is(error->sqlstate) && !carries_several(txn)) {
+        blocked(ct);
         return;
     }
-    again = carries_several(f) || (may_pass(error->sqlstate) && ++b->failures < MAX_FAILURES);
+    again = carries_several(txn) || (may_pass(error->sqlstate) && ++ct->failures < MAX_FAILURES);
     if (again)
-        each_client_txn(f, send_again_alone);
+        each_client_txn(txn, send_again_alone);
     else
-        refuse(b, error);
+        refuse(ct, error);
 }
 
 /* ---- lost transactions ---- */
 
-static void answers_lost(struct client_txn *b) {
-    struct task **tasks = b->tasks;
-    size_t count = b->count;
+static void answers_lost(struct client_txn *ct) {
+    struct task **tasks = ct->tasks;
+    size_t count = ct->count;
 
-    b->on_end(b, CLIENT_TXN_ANSWERS_LOST, NULL);
+    ct->on_end(ct, CLIENT_TXN_ANSWERS_LOST, NULL);
     for (size_t i = 0; i < count; i++) {
         client_txn_leave(tasks[i]);
         batch_answer_lost(tasks[i]);
     }
 }
 
-static void client_txn_end_unknown(struct client_txn *b) {
+static void client_txn_end_unknown(struct client_txn *ct) {
     struct op_error error = { "08007", "the connection was lost before the answer came" };
 
-    b->on_end(b, CLIENT_TXN_UNKNOWN, &error);
-    fail_all(b, &error);
+    ct->on_end(ct, CLIENT_TXN_UNKNOWN, &error);
+    fail_all(ct, &error);
 }
 
 static void on_client_txn_known(struct lost_task *l, enum commit_fate fate) {
-    struct client_txn *b = CONTAINER_OF(l, struct client_txn, lost);
+    struct client_txn *ct = CONTAINER_OF(l, struct client_txn, lost);
 
     if (fate == COMMIT_DONE)
-        answers_lost(b);
-    else if (b->exceeded != NULL)
-        refuse(b, b->exceeded);
-    else if (batch_lost_too_often("transaction of a client", b->lost_alone))
-        refuse(b, &batch_lost_error);
+        answers_lost(ct);
+    else if (ct->exceeded != NULL)
+        refuse(ct, ct->exceeded);
+    else if (batch_lost_too_often("transaction of a client", ct->lost_alone))
+        refuse(ct, &batch_lost_error);
     else if (fate == COMMIT_UNDONE)
-        client_txn_send_again(b);
+        client_txn_send_again(ct);
     else
-        client_txn_end_unknown(b);
+        client_txn_end_unknown(ct);
 }
 
-static void client_txn_ask(struct client_txn *b) {
-    b->lost.on_known = on_client_txn_known;
-    commit_marker_ask(&b->lost);
+static void client_txn_ask(struct client_txn *ct) {
+    ct->lost.on_known = on_client_txn_known;
+    commit_marker_ask(&ct->lost);
 }
 
 /* After a second loss, a client transaction is sent without others. */
-static void client_txn_note_lost(struct client_txn *b) {
-    b->times_lost++;
-    b->alone = b->alone || b->times_lost > 1;
+static void client_txn_note_lost(struct client_txn *ct) {
+    ct->times_lost++;
+    ct->alone = ct->alone || ct->times_lost > 1;
 }
 
-static void note_alone(struct client_txn *b) {
-    b->alone = true;
+static void note_alone(struct client_txn *ct) {
+    ct->alone = true;
 }
 
-static void note_lost_alone(struct client_txn *b) {
-    b->lost_alone++;
-    client_txn_note_lost(b);
+static void note_lost_alone(struct client_txn *ct) {
+    ct->lost_alone++;
+    client_txn_note_lost(ct);
 }
 
-void client_txns_lost(struct txn *f) {
-    if (f->at_work)
-        each_client_txn(f, carries_several(f) ? client_txn_note_lost : note_lost_alone);
-    if (f->exceeded != NULL && carries_several(f))
-        each_client_txn(f, note_alone);
+void client_txns_lost(struct txn *txn) {
+    if (txn->at_work)
+        each_client_txn(txn, carries_several(txn) ? client_txn_note_lost : note_lost_alone);
+    if (txn->exceeded != NULL && carries_several(txn))
+        each_client_txn(txn, note_alone);
     else
-        f->parts[0].client_txn->exceeded = f->exceeded;
-    for (size_t i = 0; i < f->part_count; i++)
-        f->parts[i].client_txn->lost.txn = f->marker.txn;
-    each_client_txn(f, client_txn_ask);
+        txn->parts[0].client_txn->exceeded = txn->exceeded;
+    for (size_t i = 0; i < txn->part_count; i++)
+        txn->parts[i].client_txn->lost.txn = txn->marker.txn;
+    each_client_txn(txn, client_txn_ask);
 }

@@ -32,10 +32,10 @@ struct client_txn {
     size_t count;
     enum commit_kind commit; /* COMMIT_ORDINARY or COMMIT_REPLICATED */
     bool ahead;              /* jobs may be inserted at or before the scan position of their queue */
-    void (*on_joined)(struct client_txn *b);
+    void (*on_joined)(struct client_txn *ct);
     /* Called once, before the tasks end one by one. error: for CLIENT_TXN_REFUSED and CLIENT_TXN_UNKNOWN, else NULL.
      * The owner may free the client transaction when its last task ends. */
-    void (*on_end)(struct client_txn *b, enum client_txn_end end, const struct op_error *error);
+    void (*on_end)(struct client_txn *ct, enum client_txn_end end, const struct op_error *error);
     /* Private. */
     struct list node; /* in the list of queued client transactions */
     uint8_t failures;
@@ -50,24 +50,24 @@ struct client_txn {
 struct txn;
 
 /* The number of its statements, at most CLIENT_TXN_MAX_STATEMENTS. The caller checks that. */
-size_t client_txn_statements(const struct client_txn *b);
+size_t client_txn_statements(const struct client_txn *ct);
 #define CLIENT_TXN_MAX_STATEMENTS 1000
 /* task_size() of all its tasks, at most OP_MAX_BYTES. The caller checks that. */
-size_t client_txn_size(const struct client_txn *b);
+size_t client_txn_size(const struct client_txn *ct);
 /* Queues tasks[count] (count > 0) for sending. */
-void client_txn_send(struct client_txn *b);
+void client_txn_send(struct client_txn *ct);
 /* Ends all tasks by fail(), in place of client_txn_send(). */
-void client_txn_refuse(struct client_txn *b, const struct op_error *error);
+void client_txn_refuse(struct client_txn *ct, const struct op_error *error);
 
 /* For batch.c. client_txns_wait(): true if a client transaction is queued. */
 void client_txns_init(void);
 bool client_txns_wait(void);
-/* Appends the next client transactions to f. */
-void client_txns_append(struct txn *f);
+/* Appends the next client transactions to txn. */
+void client_txns_append(struct txn *txn);
 /* Called when a transaction of client transactions has ended, and its connection does not count it any more. */
-void client_txns_note_time(const struct txn *f);
-void client_txns_committed(struct txn *f, PGresult *const *rows);
-void client_txns_failed(struct txn *f, const struct op_error *error);
-void client_txns_lost(struct txn *f);
+void client_txns_note_time(const struct txn *txn);
+void client_txns_committed(struct txn *txn, PGresult *const *rows);
+void client_txns_failed(struct txn *txn, const struct op_error *error);
+void client_txns_lost(struct txn *txn);
 
 #endif

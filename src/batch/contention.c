@@ -126,31 +126,31 @@ static struct op *next_op(enum conn_kind conn) {
     return NULL;
 }
 
-static void contention_check(struct txn *f, struct op *op) {
-    struct params *p = txn_encode_first(f, op, SIZE_MAX);
+static void contention_check(struct txn *txn, struct op *op) {
+    struct params *p = txn_encode_first(txn, op, SIZE_MAX);
 
-    f->checks = true;
+    txn->checks = true;
     params_keep(p, KEY_COLUMNS);
-    txn_finish_statement(f, op, SQL_FIND_LOCKED, op->done);
+    txn_finish_statement(txn, op, SQL_FIND_LOCKED, op->done);
 }
 
-static void attempt(struct txn *f, struct op *op) {
-    (void)txn_encode_first(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
-    txn_finish_statement(f, op, op->stmt, op->done);
+static void attempt(struct txn *txn, struct op *op) {
+    (void)txn_encode_first(txn, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
+    txn_finish_statement(txn, op, op->stmt, op->done);
 }
 
-void contention_append(struct txn *f) {
-    struct op *op = next_op(f->db->kind);
+void contention_append(struct txn *txn) {
+    struct op *op = next_op(txn->db->kind);
 
     if (op == NULL)
         return;
-    f->contended = op;
+    txn->contended = op;
     if (op->conn != CONN_READ)
-        db_begin(f->db, txn_durability(op->commit));
+        db_begin(txn->db, txn_durability(op->commit));
     if (op->names_jobs)
-        contention_check(f, op);
+        contention_check(txn, op);
     else
-        attempt(f, op);
+        attempt(txn, op);
 }
 
 /* ---- results ---- */
@@ -194,13 +194,13 @@ static void contention_checked(const struct part *part, const PGresult *rows) {
     free(locked);
 }
 
-void contention_committed(struct txn *f, PGresult *const *rows) {
-    struct op *op = f->contended;
+void contention_committed(struct txn *txn, PGresult *const *rows) {
+    struct op *op = txn->contended;
     struct contention *c = &op->contention;
 
     contention.conns[op->conn].resume_us = 0;
-    if (f->checks) {
-        contention_checked(&f->parts[0], rows[0]);
+    if (txn->checks) {
+        contention_checked(&txn->parts[0], rows[0]);
         c->resume_us = op->queued == c->blocked ? clock_mono() + RECHECK_US : 0;
     } else {
         c->fails = 0;
@@ -245,12 +245,12 @@ static void failed_alone(const struct part *part) {
     give_up_queued(op);
 }
 
-static void contend(const struct txn *f, const struct part *part) {
+static void contend(const struct txn *txn, const struct part *part) {
     struct op *op = part->op;
     bool is_checked = part->tasks[0]->group_size > 0;
 
     contention_begin(op);
-    if (op->names_jobs && f->checks) {
+    if (op->names_jobs && txn->checks) {
         part_in_front(part);
         pause_conn(op, STEPS_MOST);
         give_up_queued(op);
@@ -271,14 +271,14 @@ static void contention_send_again(const struct part *part) {
 }
 
 /* If the commit marker waited too long, all parts are contended. */
-void contention_failed(struct txn *f, size_t statement_failed) {
-    bool all = statement_failed >= f->part_count;
+void contention_failed(struct txn *txn, size_t statement_failed) {
+    bool all = statement_failed >= txn->part_count;
 
-    for (size_t i = f->part_count; i-- > 0;) {
-        struct part *part = &f->parts[i];
+    for (size_t i = txn->part_count; i-- > 0;) {
+        struct part *part = &txn->parts[i];
 
         if (all || i == statement_failed)
-            contend(f, part);
+            contend(txn, part);
         else
             contention_send_again(part);
     }

@@ -24,12 +24,12 @@ void contention_init(struct op *const *ops);
 bool contention_is(const char *sqlstate);
 
 /* Appends a statement of the next contended operation whose pause is over, if there is one. */
-void contention_append(struct txn *f);
-/* Called when such a transaction is committed: after its tasks have ended or, if f->checks, in place of
+void contention_append(struct txn *txn);
+/* Called when such a transaction is committed: after its tasks have ended or, if txn->checks, in place of
  * that. */
-void contention_committed(struct txn *f, PGresult *const *rows);
+void contention_committed(struct txn *txn, PGresult *const *rows);
 /* Called when a transaction failed because its statement number statement_failed waited for a lock for too long. */
-void contention_failed(struct txn *f, size_t statement_failed);
+void contention_failed(struct txn *txn, size_t statement_failed);
 
 /* The pause of client transactions that need a locked row or table, in microseconds. */
 #define CONTENTION_PAUSE_US (225 * US_PER_MS)

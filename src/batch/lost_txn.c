@@ -73,10 +73,10 @@ static void on_lost_txn_known(struct lost_task *lost, enum commit_fate fate) {
     free(l);
 }
 
-static struct lost_txn *lost_txn_new(const struct txn *f) {
+static struct lost_txn *lost_txn_new(const struct txn *txn) {
     struct lost_txn *l = xcalloc(1, sizeof *l);
 
-    l->lost.txn = f->marker.txn;
+    l->lost.txn = txn->marker.txn;
     l->lost.on_known = on_lost_txn_known;
     list_init(&l->tasks);
     return l;
@@ -104,13 +104,13 @@ static void send_lost_again(struct lost_txn *l, struct task *t) {
 
 /* A task of the transaction may have crashed the database. After a second loss, a task is sent with half as
  * many others. It is given up after LOST_ALONE_MOST losses alone. */
-static void batch_note_lost(const struct txn *f, struct lost_txn *l, struct task *t, size_t group_size,
+static void batch_note_lost(const struct txn *txn, struct lost_txn *l, struct task *t, size_t group_size,
                             bool alone) {
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
         task_reset(t);
-        task_fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
+        task_fail(t, txn->disk_full ? &disk_full_error : &batch_lost_error);
         return;
     }
     if (t->lost > 1)
@@ -118,28 +118,28 @@ static void batch_note_lost(const struct txn *f, struct lost_txn *l, struct task
     send_lost_again(l, t);
 }
 
-static void lost_part(const struct txn *f, struct lost_txn *l, const struct part *part) {
+static void lost_part(const struct txn *txn, struct lost_txn *l, const struct part *part) {
     for (size_t k = part->count; k-- > 0;) {
-        if (f->checks)
+        if (txn->checks)
             repeat_send(part->tasks[k], false);
-        else if (f->at_work)
-            batch_note_lost(f, l, part->tasks[k], part->count, f->task_count == 1);
+        else if (txn->at_work)
+            batch_note_lost(txn, l, part->tasks[k], part->count, txn->task_count == 1);
         else
             send_lost_again(l, part->tasks[k]);
     }
 }
 
-void txn_lost(struct txn *f) {
+void txn_lost(struct txn *txn) {
     struct lost_txn *l;
 
-    if (f->marked)
-        commit_marker_end(&f->marker);
-    if (f->is_client_txn) {
-        client_txns_lost(f);
+    if (txn->marked)
+        commit_marker_end(&txn->marker);
+    if (txn->is_client_txn) {
+        client_txns_lost(txn);
         return;
     }
-    l = lost_txn_new(f);
-    for (size_t i = f->part_count; i-- > 0;)
-        lost_part(f, l, &f->parts[i]);
+    l = lost_txn_new(txn);
+    for (size_t i = txn->part_count; i-- > 0;)
+        lost_part(txn, l, &txn->parts[i]);
     lost_txn_ask(l);
 }

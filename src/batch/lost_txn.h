@@ -8,9 +8,9 @@
 void lost_txns_init(void);
 /* The number of lost transactions whose commit markers are being read. */
 size_t lost_txns_asked(void);
-/* Sends the tasks of f again, or asks for its commit marker first. Callers pass the newest transaction first, so that
+/* Sends the tasks of txn again, or asks for its commit marker first. Callers pass the newest transaction first, so that
  * the tasks of the oldest one stand first in their queues. */
-void txn_lost(struct txn *f);
+void txn_lost(struct txn *txn);
 
 /* A task or a client transaction is given up after it was alone in this many lost transactions. */
 #define LOST_ALONE_MOST 4

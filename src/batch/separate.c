@@ -49,11 +49,11 @@ bool separate_is(const struct op *op) {
 
 /* ---- times ---- */
 
-static bool fast_tasks_wait(const struct txn *f) {
-    if (f->db->sent_txns > 0)
+static bool fast_tasks_wait(const struct txn *txn) {
+    if (txn->db->sent_txns > 0)
         return true;
     TASK_QUEUE_EACH(op)
-    if (op->conn == f->db->kind && !is_slow(op))
+    if (op->conn == txn->db->kind && !is_slow(op))
         return true;
     return false;
 }
@@ -63,37 +63,37 @@ static void on_rest_end(struct timer *t) {
     (void)t;
 }
 
-static void begin_rest(const struct txn *f, int64_t took_us) {
-    enum conn_kind kind = f->db->kind;
+static void begin_rest(const struct txn *txn, int64_t took_us) {
+    enum conn_kind kind = txn->db->kind;
 
-    if (!fast_tasks_wait(f))
+    if (!fast_tasks_wait(txn))
         return;
     rests_until_us[kind] = clock_mono() + took_us;
     timer_set(&rest_ends[kind], rests_until_us[kind], on_rest_end);
 }
 
-static void note_part(const struct txn *f, struct op *op, const int64_t *took_us) {
+static void note_part(const struct txn *txn, struct op *op, const int64_t *took_us) {
     if (took_us == NULL) {
-        watched_until_us[f->db->kind] = clock_mono() + SEPARATE_US;
+        watched_until_us[txn->db->kind] = clock_mono() + SEPARATE_US;
     } else if (*took_us >= SLOW_US) {
         op->slow_until_us = clock_mono() + 2 * *took_us + SEPARATE_US;
-        begin_rest(f, *took_us);
+        begin_rest(txn, *took_us);
     }
 }
 
-void separate_note_times(const struct txn *f, const struct db_result *result) {
-    if (f->is_slow)
-        slow_is_sent[f->db->kind] = false;
-    if (f->is_client_txn || clock_mono() - f->sent_us < SLOW_US)
+void separate_note_times(const struct txn *txn, const struct db_result *result) {
+    if (txn->is_slow)
+        slow_is_sent[txn->db->kind] = false;
+    if (txn->is_client_txn || clock_mono() - txn->sent_us < SLOW_US)
         return;
-    for (size_t i = 0; i < f->part_count; i++)
-        if (may_be_slow(f->parts[i].op))
-            note_part(f, f->parts[i].op, result->took_us == NULL ? NULL : &result->took_us[i]);
+    for (size_t i = 0; i < txn->part_count; i++)
+        if (may_be_slow(txn->parts[i].op))
+            note_part(txn, txn->parts[i].op, result->took_us == NULL ? NULL : &result->took_us[i]);
 }
 
-void separate_watch(const struct txn *f) {
-    if (clock_mono() < watched_until_us[f->db->kind])
-        db_time(f->db);
+void separate_watch(const struct txn *txn) {
+    if (clock_mono() < watched_until_us[txn->db->kind])
+        db_time(txn->db);
 }
 
 /* ---- transactions ---- */
@@ -111,17 +111,17 @@ static struct op *next_from(enum conn_kind kind, size_t from) {
 }
 
 /* Each transaction has one task. With several, a task that fails would hold back those in front of it. */
-void separate_append(struct txn *f) {
-    struct op *op = next_from(f->db->kind, next_place);
+void separate_append(struct txn *txn) {
+    struct op *op = next_from(txn->db->kind, next_place);
 
     if (op == NULL)
         return;
     next_place = op->place + 1U;
     if (is_slow(op))
-        f->is_slow = slow_is_sent[f->db->kind] = true;
+        txn->is_slow = slow_is_sent[txn->db->kind] = true;
     if (op->conn != CONN_READ)
-        db_begin(f->db, txn_durability(op->commit));
-    db_time(f->db);
-    (void)txn_encode_first(f, op, 1);
-    txn_finish_statement(f, op, op->stmt, op->done);
+        db_begin(txn->db, txn_durability(op->commit));
+    db_time(txn->db);
+    (void)txn_encode_first(txn, op, 1);
+    txn_finish_statement(txn, op, op->stmt, op->done);
 }

@@ -23,14 +23,14 @@
 void separate_init(struct op *const *ops);
 /* Called when a statement of op failed for a reason that stays. */
 void separate_note_failure(struct op *op);
-/* Called at the end of f. The statements of a connection are timed for SEPARATE_US after a transaction with such operations
+/* Called at the end of txn. The statements of a connection are timed for SEPARATE_US after a transaction with such operations
  * that took SLOW_US or more. */
-void separate_note_times(const struct txn *f, const struct db_result *result);
+void separate_note_times(const struct txn *txn, const struct db_result *result);
 /* True if the tasks of op get transactions of their own. */
 bool separate_is(const struct op *op);
-/* Times the statements of f, whose shared tasks follow, if a transaction was slow lately. */
-void separate_watch(const struct txn *f);
+/* Times the statements of txn, whose shared tasks follow, if a transaction was slow lately. */
+void separate_watch(const struct txn *txn);
 /* Appends a statement of the next separate operation, if there is one with tasks. */
-void separate_append(struct txn *f);
+void separate_append(struct txn *txn);
 
 #endif

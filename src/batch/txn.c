@@ -18,36 +18,36 @@ enum durability txn_durability(enum commit_kind kind) {
     return kind == COMMIT_REPLICATED && set > DURABILITY_REMOTE_WRITE ? DURABILITY_REMOTE_FLUSH : set;
 }
 
-void txn_clear_parts(struct txn *f) {
-    f->part_count = f->task_count = 0;
-    f->bytes = 0;
-    f->is_client_txn = f->is_slow = f->checks = f->unsettled = false;
-    f->contended = NULL;
+void txn_clear_parts(struct txn *txn) {
+    txn->part_count = txn->task_count = 0;
+    txn->bytes = 0;
+    txn->is_client_txn = txn->is_slow = txn->checks = txn->unsettled = false;
+    txn->contended = NULL;
 }
 
-void txn_finish(struct txn *f) {
-    struct task **tasks = f->tasks;
+void txn_finish(struct txn *txn) {
+    struct task **tasks = txn->tasks;
 
-    for (size_t i = 0; i < f->part_count; i++) {
-        f->parts[i].tasks = tasks;
-        tasks += f->parts[i].count;
+    for (size_t i = 0; i < txn->part_count; i++) {
+        txn->parts[i].tasks = tasks;
+        tasks += txn->parts[i].count;
     }
-    f->marked = commit_marker_write(&f->marker, db_params(f->db));
-    if (f->marked)
-        db_statement(f->db, SQL_MARK_COMMIT);
+    txn->marked = commit_marker_write(&txn->marker, db_params(txn->db));
+    if (txn->marked)
+        db_statement(txn->db, SQL_MARK_COMMIT);
 }
 
 /* ---- a statement ---- */
 
-void txn_append_task(struct txn *f, struct task *t) {
-    if (f->task_count == f->task_cap) {
-        f->task_cap = f->task_cap == 0 ? 64 : f->task_cap * 2;
-        f->tasks = xrealloc(f->tasks, f->task_cap * sizeof *f->tasks);
+void txn_append_task(struct txn *txn, struct task *t) {
+    if (txn->task_count == txn->task_cap) {
+        txn->task_cap = txn->task_cap == 0 ? 64 : txn->task_cap * 2;
+        txn->tasks = xrealloc(txn->tasks, txn->task_cap * sizeof *txn->tasks);
     }
-    f->tasks[f->task_count++] = t;
-    f->bytes += task_size(t);
-    f->parts[f->part_count].count++;
-    f->splittable_count += t->op->splittable && t->client_txn == NULL;
+    txn->tasks[txn->task_count++] = t;
+    txn->bytes += task_size(t);
+    txn->parts[txn->part_count].count++;
+    txn->splittable_count += t->op->splittable && t->client_txn == NULL;
     task_queue_take(t);
 }
 
@@ -57,11 +57,11 @@ static bool fits_in_statement(size_t txn_bytes, size_t rows, size_t bytes, const
            txn_bytes + task_size(t) <= OP_MAX_BYTES;
 }
 
-bool txn_statement_has_room(const struct txn *f, const struct params *p, const struct task *t) {
-    return p->rows == 0 || fits_in_statement(f->bytes, p->rows, p->bytes, t);
+bool txn_statement_has_room(const struct txn *txn, const struct params *p, const struct task *t) {
+    return p->rows == 0 || fits_in_statement(txn->bytes, p->rows, p->bytes, t);
 }
 
-void txn_encode(struct txn *f, struct params *p, struct task *t,
+void txn_encode(struct txn *txn, struct params *p, struct task *t,
                 void (*encode_task)(struct params *p, struct task *t)) {
     t->first_row = p->rows;
     t->marked = false;
@@ -69,70 +69,70 @@ void txn_encode(struct txn *f, struct params *p, struct task *t,
         encode_task(p, t);
     p->rows += t->rows;
     p->bytes += t->bytes;
-    txn_append_task(f, t);
+    txn_append_task(txn, t);
 }
 
-struct params *txn_encode_first(struct txn *f, struct op *op, size_t most) {
-    struct params *p = txn_begin_statement(f, op);
+struct params *txn_encode_first(struct txn *txn, struct op *op, size_t most) {
+    struct params *p = txn_begin_statement(txn, op);
 
     do
-        txn_encode(f, p, task_queue_first(op), op->encode);
-    while (--most > 0 && !list_empty(&op->queue) && txn_statement_has_room(f, p, task_queue_first(op)));
+        txn_encode(txn, p, task_queue_first(op), op->encode);
+    while (--most > 0 && !list_empty(&op->queue) && txn_statement_has_room(txn, p, task_queue_first(op)));
     return p;
 }
 
-static size_t quota_for(const struct txn *f, const struct op *op) {
-    return op->splittable ? (op->queued * f->quota + f->of - 1) / f->of : SIZE_MAX;
+static size_t quota_for(const struct txn *txn, const struct op *op) {
+    return op->splittable ? (op->queued * txn->quota + txn->of - 1) / txn->of : SIZE_MAX;
 }
 
-void txn_finish_statement(struct txn *f, struct op *op, enum sql_stmt stmt,
+void txn_finish_statement(struct txn *txn, struct op *op, enum sql_stmt stmt,
                           void (*done)(struct task **tasks, size_t count, const PGresult *rows)) {
-    size_t rows = db_params(f->db)->rows;
+    size_t rows = db_params(txn->db)->rows;
 
-    f->parts[f->part_count].op = op;
-    f->parts[f->part_count].client_txn = NULL;
-    f->parts[f->part_count].done = done;
-    f->part_count++;
+    txn->parts[txn->part_count].op = op;
+    txn->parts[txn->part_count].client_txn = NULL;
+    txn->parts[txn->part_count].done = done;
+    txn->part_count++;
     stats.rows += rows;
     if (rows > stats.batch_max_rows)
         stats.batch_max_rows = rows;
-    db_statement(f->db, stmt);
+    db_statement(txn->db, stmt);
 }
 
-static void finish_statement(struct txn *f, struct op *op, const struct op_alike *alike) {
-    txn_finish_statement(f, op, alike != NULL ? alike->stmt : op->stmt,
+static void finish_statement(struct txn *txn, struct op *op, const struct op_alike *alike) {
+    txn_finish_statement(txn, op, alike != NULL ? alike->stmt : op->stmt,
                          alike != NULL ? alike->done : op->done);
 }
 
-struct params *txn_begin_statement(struct txn *f, struct op *op) {
-    struct params *p = db_params(f->db);
+struct params *txn_begin_statement(struct txn *txn, struct op *op) {
+    struct params *p = db_params(txn->db);
 
-    f->parts[f->part_count].count = 0;
+    txn->parts[txn->part_count].count = 0;
     if (op->begin != NULL)
         op->begin(p);
     return p;
 }
 
-void txn_append_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
+void txn_append_statement(struct txn *txn, struct op *op, struct client_txn *ct, struct task *const *tasks,
                           size_t count) {
-    struct params *p = txn_begin_statement(f, op);
+    struct params *p = txn_begin_statement(txn, op);
 
     for (size_t i = 0; i < count; i++)
-        txn_encode(f, p, tasks[i], op->encode);
-    finish_statement(f, op, NULL);
-    f->parts[f->part_count - 1].client_txn = b;
+        txn_encode(txn, p, tasks[i], op->encode);
+    finish_statement(txn, op, NULL);
+    txn->parts[txn->part_count - 1].client_txn = ct;
 }
 
 /* How many of the operation's first tasks fit into one statement. The other tasks wait for the next
  * transaction. */
-static size_t scope_of(const struct txn *f, const struct op *op) {
-    size_t quota = op->alone ? 1 : quota_for(f, op);
+static size_t scope_of(const struct txn *txn, const struct op *op) {
+    size_t quota = op->alone ? 1 : quota_for(txn, op);
     size_t rows = 0, bytes = 0, count = 0;
 
     for (const struct list *n = op->queue.next; n != &op->queue && count < quota; n = n->next, count++) {
         const struct task *t = LIST_ENTRY(n, const struct task, node);
 
-        if (count > 0 && !fits_in_statement(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
+        if (count > 0 && !fits_in_statement(txn->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
             break;
         rows += t->rows;
         bytes += t->bytes;
@@ -140,13 +140,13 @@ static size_t scope_of(const struct txn *f, const struct op *op) {
     return count;
 }
 
-static void append_first_tasks(struct txn *f, struct op *op) {
-    size_t scope = scope_of(f, op);
-    struct params *p = txn_begin_statement(f, op);
+static void append_first_tasks(struct txn *txn, struct op *op) {
+    size_t scope = scope_of(txn, op);
+    struct params *p = txn_begin_statement(txn, op);
 
     for (; scope > 0; scope--)
-        txn_encode(f, p, task_queue_first(op), op->encode);
-    finish_statement(f, op, NULL);
+        txn_encode(txn, p, task_queue_first(op), op->encode);
+    finish_statement(txn, op, NULL);
 }
 
 /* ---- tasks of one kind ---- */
@@ -169,7 +169,7 @@ static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
 }
 
 /* The number of kinds of the first tasks. 0 if the general statement is cheaper for all of them. */
-static size_t count_kinds(const struct txn *f, const struct op *op, size_t scope) {
+static size_t count_kinds(const struct txn *txn, const struct op *op, size_t scope) {
     struct task_kind kinds[ALIKE_MOST], kind;
     size_t known = 0;
     size_t left = scope;
@@ -187,22 +187,22 @@ static size_t count_kinds(const struct txn *f, const struct op *op, size_t scope
     }
     if (known == 1)
         return kinds[0].alike;
-    return f->part_count + known < DB_MAX_STATEMENTS ? known : 0;
+    return txn->part_count + known < DB_MAX_STATEMENTS ? known : 0;
 }
 
-static void encode_kind(struct txn *f, struct params *p, struct task *t, bool alike) {
-    txn_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
+static void encode_kind(struct txn *txn, struct params *p, struct task *t, bool alike) {
+    txn_encode(txn, p, t, alike ? t->op->alike->encode : t->op->encode);
 }
 
 /* Appends a statement for the first task and for the tasks of its kind in the scope. */
-static void append_kind(struct txn *f, struct op *op, size_t *scope) {
+static void append_kind(struct txn *txn, struct op *op, size_t *scope) {
     struct task *first = task_queue_first(op);
     struct task_kind wanted = kind_of(op, first), kind;
-    struct params *p = wanted.alike ? db_params(f->db) : txn_begin_statement(f, op);
+    struct params *p = wanted.alike ? db_params(txn->db) : txn_begin_statement(txn, op);
     struct list *next = &first->node;
     size_t left = *scope;
 
-    f->parts[f->part_count].count = 0;
+    txn->parts[txn->part_count].count = 0;
     if (wanted.alike)
         op->alike->begin(p, first);
     for (; left > 0; left--) {
@@ -211,16 +211,16 @@ static void append_kind(struct txn *f, struct op *op, size_t *scope) {
         next = next->next;
         kind = kind_of(op, t);
         if (same_kind(&kind, &wanted))
-            encode_kind(f, p, t, wanted.alike);
+            encode_kind(txn, p, t, wanted.alike);
     }
-    *scope -= f->parts[f->part_count].count;
-    finish_statement(f, op, wanted.alike ? op->alike : NULL);
+    *scope -= txn->parts[txn->part_count].count;
+    finish_statement(txn, op, wanted.alike ? op->alike : NULL);
 }
 
 /* True if op can get another statement in the transaction. One statement is kept free for the commit marker. */
-static bool takes_statement(const struct txn *f, struct op *op) {
-    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS - 1 &&
-           txn_has_room(f, task_size(task_queue_first(op)));
+static bool takes_statement(const struct txn *txn, struct op *op) {
+    return !list_empty(&op->queue) && txn->part_count < DB_MAX_STATEMENTS - 1 &&
+           txn_has_room(txn, task_size(task_queue_first(op)));
 }
 
 static void decide(const struct op *op, size_t scope) {
@@ -229,25 +229,25 @@ static void decide(const struct op *op, size_t scope) {
 }
 
 /* False if the general statement is cheaper for all tasks. */
-static bool append_kinds(struct txn *f, struct op *op) {
-    size_t scope = scope_of(f, op);
+static bool append_kinds(struct txn *txn, struct op *op) {
+    size_t scope = scope_of(txn, op);
     size_t kinds;
 
     decide(op, scope);
-    kinds = count_kinds(f, op, scope);
+    kinds = count_kinds(txn, op, scope);
     for (size_t left = kinds; left > 0; left--)
-        append_kind(f, op, &scope);
+        append_kind(txn, op, &scope);
     return kinds > 0;
 }
 
 /* The number of statements of an `alone` operation is bounded, so that the other operations find room. */
-void txn_append_op(struct txn *f, struct op *op) {
+void txn_append_op(struct txn *txn, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
-    if (op->alike != NULL && takes_statement(f, op) && append_kinds(f, op))
+    if (op->alike != NULL && takes_statement(txn, op) && append_kinds(txn, op))
         return;
-    for (; left > 0 && takes_statement(f, op); left--)
-        append_first_tasks(f, op);
+    for (; left > 0 && takes_statement(txn, op); left--)
+        append_first_tasks(txn, op);
 }
 
 /* ---- results ---- */

@@ -47,30 +47,30 @@ struct txn {
 
 /* The durability of commits of this kind. */
 enum durability txn_durability(enum commit_kind kind);
-/* Makes f empty. */
-void txn_clear_parts(struct txn *f);
+/* Makes txn empty. */
+void txn_clear_parts(struct txn *txn);
 /* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */
-static inline bool txn_has_room(const struct txn *f, size_t bytes) {
-    return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
+static inline bool txn_has_room(const struct txn *txn, size_t bytes) {
+    return txn->bytes == 0 || txn->bytes + bytes <= OP_MAX_BYTES;
 }
 /* Appends statements for the first queued tasks of op, as many as there is room for, and at most f's quota. */
-void txn_append_op(struct txn *f, struct op *op);
-/* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
-void txn_append_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
+void txn_append_op(struct txn *txn, struct op *op);
+/* Appends one statement with tasks[count], which are all of op. ct: their client transaction. */
+void txn_append_statement(struct txn *txn, struct op *op, struct client_txn *ct, struct task *const *tasks,
                           size_t count);
 /* Building a statement: begin, then for each task txn_statement_has_room() and txn_encode(), then txn_finish_statement(). */
-struct params *txn_begin_statement(struct txn *f, struct op *op);
-bool txn_statement_has_room(const struct txn *f, const struct params *p, const struct task *t);
-void txn_encode(struct txn *f, struct params *p, struct task *t,
+struct params *txn_begin_statement(struct txn *txn, struct op *op);
+bool txn_statement_has_room(const struct txn *txn, const struct params *p, const struct task *t);
+void txn_encode(struct txn *txn, struct params *p, struct task *t,
                 void (*encode_task)(struct params *p, struct task *t));
 /* txn_begin_statement(), and txn_encode() for the first queued tasks of op: at least one, at most `most`. */
-struct params *txn_encode_first(struct txn *f, struct op *op, size_t most);
-void txn_finish_statement(struct txn *f, struct op *op, enum sql_stmt stmt,
+struct params *txn_encode_first(struct txn *txn, struct op *op, size_t most);
+void txn_finish_statement(struct txn *txn, struct op *op, enum sql_stmt stmt,
                           void (*done)(struct task **tasks, size_t count, const PGresult *rows));
 /* Makes t a sent task of the statement that is being built. */
-void txn_append_task(struct txn *f, struct task *t);
+void txn_append_task(struct txn *txn, struct task *t);
 /* Called after the last statement. Appends the statement of the commit marker, if a task asked for it. */
-void txn_finish(struct txn *f);
+void txn_finish(struct txn *txn);
 /* Gives the result of the part's statement to its operation, which ends the tasks. */
 void txn_end_part(const struct part *part, const PGresult *rows);
 

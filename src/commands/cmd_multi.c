@@ -129,8 +129,8 @@ static void unknown(struct exec *e) {
     multi_fail(e);
 }
 
-static void on_client_txn_end(struct client_txn *b, enum client_txn_end how, const struct op_error *error) {
-    struct exec *e = CONTAINER_OF(b, struct exec, client_txn);
+static void on_client_txn_end(struct client_txn *ct, enum client_txn_end how, const struct op_error *error) {
+    struct exec *e = CONTAINER_OF(ct, struct exec, client_txn);
 
     if (how == CLIENT_TXN_REFUSED) {
         refused(e, error);
@@ -150,13 +150,13 @@ static bool is_replicated(const struct exec *e) {
 }
 
 static void collect_tasks(struct exec *e) {
-    struct client_txn *b = &e->client_txn;
+    struct client_txn *ct = &e->client_txn;
 
-    b->tasks = req_alloc(e->req, e->count * sizeof *b->tasks);
+    ct->tasks = req_alloc(e->req, e->count * sizeof *ct->tasks);
     for (size_t i = 0; i < e->count; i++)
         if (joins(e->reqs[i]) && !e->reqs[i]->done)
-            b->tasks[b->count++] = &e->reqs[i]->task;
-    b->commit = is_replicated(e) ? COMMIT_REPLICATED : COMMIT_ORDINARY;
+            ct->tasks[ct->count++] = &e->reqs[i]->task;
+    ct->commit = is_replicated(e) ? COMMIT_REPLICATED : COMMIT_ORDINARY;
 }
 
 static void check_size(struct exec *e) {
@@ -197,8 +197,8 @@ static void multi_settle(struct exec *e) {
         prepared(e);
 }
 
-static void on_joined(struct client_txn *b) {
-    struct exec *e = CONTAINER_OF(b, struct exec, client_txn);
+static void on_joined(struct client_txn *ct) {
+    struct exec *e = CONTAINER_OF(ct, struct exec, client_txn);
 
     e->joined++;
     multi_settle(e);

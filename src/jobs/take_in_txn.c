@@ -186,14 +186,14 @@ static struct job_key before_returned(struct job_key key, const struct task *t) 
 
 /* The key after which the statement must search for ready jobs. Jobs that the transaction adds at the consume end are
  * before the scan position. Jobs that it puts back may be, too. */
-static struct job_key first_in_txn(const struct queue *q, const struct client_txn *b) {
+static struct job_key first_in_txn(const struct queue *q, const struct client_txn *ct) {
     struct job_key key = queue_first_key(q);
 
-    if (b != NULL && b->ahead)
+    if (ct != NULL && ct->ahead)
         return (struct job_key){ q->id, INT16_MIN, 0 };
-    for (size_t i = 0; b != NULL && i < b->count; i++)
-        if (puts_back(b->tasks[i]))
-            key = before_returned(key, b->tasks[i]);
+    for (size_t i = 0; ct != NULL && i < ct->count; i++)
+        if (puts_back(ct->tasks[i]))
+            key = before_returned(key, ct->tasks[i]);
     return key;
 }
 

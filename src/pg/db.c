@@ -111,17 +111,17 @@ void conn_arm_timer(struct db_conn *conn, int64_t us) {
 
 /* ---- loss of a connection ---- */
 
-static void txn_clear(struct db_txn *f) {
-    for (size_t i = 0; i < f->collected; i++)
-        PQclear(f->results[i]);
-    memory_change(NULL, MEMORY_DATABASE, f->result_bytes, 0);
-    f->result_bytes = 0;
-    f->collected = 0;
-    f->sent = 0;
-    f->bounds = (struct db_bounds){ 0 };
-    f->exceeded = DB_BOUND_NONE;
-    f->busy_since_us = 0;
-    f->sets_durability = f->failed = f->timed = false;
+static void txn_clear(struct db_txn *txn) {
+    for (size_t i = 0; i < txn->collected; i++)
+        PQclear(txn->results[i]);
+    memory_change(NULL, MEMORY_DATABASE, txn->result_bytes, 0);
+    txn->result_bytes = 0;
+    txn->collected = 0;
+    txn->sent = 0;
+    txn->bounds = (struct db_bounds){ 0 };
+    txn->exceeded = DB_BOUND_NONE;
+    txn->busy_since_us = 0;
+    txn->sets_durability = txn->failed = txn->timed = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -159,12 +159,12 @@ static struct db_txn *in_making(struct db_conn *conn) {
 
 /* Reports the end of the oldest transaction. */
 static void report_txn_end(struct db_conn *conn, const struct db_result *result) {
-    struct db_txn *f = oldest(conn);
+    struct db_txn *txn = oldest(conn);
 
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
     conn->sent_txns--;
-    f->on_completed(conn, result);
-    txn_clear(f);
+    txn->on_completed(conn, result);
+    txn_clear(txn);
 }
 
 static void want_fence(struct db_conn *conn, enum durability durability) {
@@ -177,10 +177,10 @@ static void want_fence(struct db_conn *conn, enum durability durability) {
 }
 
 /* The error of a transaction that has failed or was lost; sqlstate "": none is known. */
-static struct op_error txn_error(const struct db_txn *f) {
-    if (f->exceeded != DB_BOUND_NONE)
-        return *txn_bounds_error(f);
-    return (struct op_error){ f->failed ? f->sqlstate : "", f->message };
+static struct op_error txn_error(const struct db_txn *txn) {
+    if (txn->exceeded != DB_BOUND_NONE)
+        return *txn_bounds_error(txn);
+    return (struct op_error){ txn->failed ? txn->sqlstate : "", txn->message };
 }
 
 /* Reports all transactions as lost. A fence that was sent is lost as well. broken: this server did not close the
@@ -193,16 +193,16 @@ static void all_lost(struct db_conn *conn, bool broken) {
     if (conn->fence == FENCE_SENT)
         conn->fence = FENCE_WANTED;
     for (size_t i = 0; conn->sent_txns > 0; i++) {
-        struct db_txn *f = oldest(conn);
+        struct db_txn *txn = oldest(conn);
         struct db_result lost = {
             .outcome = DB_LOST,
-            .count = f->sent,
-            .error = txn_error(f),
-            .exceeded = txn_bounds_error(f),
+            .count = txn->sent,
+            .error = txn_error(txn),
+            .exceeded = txn_bounds_error(txn),
             .at_work = broken && i == ended,
         };
 
-        want_fence(conn, f->durability);
+        want_fence(conn, txn->durability);
         stats.transactions_lost++;
         report_txn_end(conn, &lost);
     }
@@ -212,12 +212,12 @@ static void all_lost(struct db_conn *conn, bool broken) {
 
 /* Notes the last error of the session, if the session ended before the end of the transaction. */
 static void note_last_words(const struct db_conn *conn) {
-    const struct db_txn *f = &conn->txns[(conn->oldest + conn->arrived) % DB_MAX_TXNS];
+    const struct db_txn *txn = &conn->txns[(conn->oldest + conn->arrived) % DB_MAX_TXNS];
 
-    if (conn->arrived == conn->sent_txns || !f->failed)
+    if (conn->arrived == conn->sent_txns || !txn->failed)
         return;
-    db_note_cause(f->message);
-    db.disk_is_full |= strcmp(f->sqlstate, "53100") == 0;
+    db_note_cause(txn->message);
+    db.disk_is_full |= strcmp(txn->sqlstate, "53100") == 0;
 }
 
 static void note_trouble(void) {
@@ -431,36 +431,36 @@ bool result_is_error(const PGresult *res) {
     return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
 }
 
-static void db_note_error(struct db_txn *f, const PGresult *res) {
+static void db_note_error(struct db_txn *txn, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
-    if (f->failed)
+    if (txn->failed)
         return;
-    f->failed = true;
-    f->failed_at = f->collected;
-    snprintf(f->sqlstate, sizeof f->sqlstate, "%s", state != NULL ? state : "XX000");
-    snprintf(f->message, sizeof f->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
+    txn->failed = true;
+    txn->failed_at = txn->collected;
+    snprintf(txn->sqlstate, sizeof txn->sqlstate, "%s", state != NULL ? state : "XX000");
+    snprintf(txn->message, sizeof txn->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
 }
 
 static void txn_done(struct db_conn *conn) {
     static struct log_kind failures;
-    struct db_txn *f = oldest(conn);
+    struct db_txn *txn = oldest(conn);
     struct db_result result = {
-        .outcome = f->failed ? DB_FAILED : DB_COMMITTED,
-        .count = f->sent,
-        .rows = f->results,
-        .failed_at = f->failed_at,
-        .took_us = f->timed ? f->took_us : NULL,
-        .error = txn_error(f),
-        .exceeded = txn_bounds_error(f),
+        .outcome = txn->failed ? DB_FAILED : DB_COMMITTED,
+        .count = txn->sent,
+        .rows = txn->results,
+        .failed_at = txn->failed_at,
+        .took_us = txn->timed ? txn->took_us : NULL,
+        .error = txn_error(txn),
+        .exceeded = txn_bounds_error(txn),
     };
 
-    if (f->failed) {
+    if (txn->failed) {
         stats.transactions_failed++;
         log_sometimes(&failures, LOG_WARNING_, conn_who(conn),
-                      "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)", f->failed_at + 1,
-                      f->sent, f->message, f->sqlstate);
+                      "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)", txn->failed_at + 1,
+                      txn->sent, txn->message, txn->sqlstate);
     }
     conn->state = conn->sent_txns > 1 ? DB_BUSY : DB_READY;
     conn->arrived--;
@@ -516,14 +516,14 @@ struct db_txn *conn_incoming_txn(struct db_conn *conn) {
     return &conn->txns[(conn->oldest + conn->arrived) % DB_MAX_TXNS];
 }
 
-static void txn_arrived(struct db_conn *conn, const struct db_txn *f) {
+static void txn_arrived(struct db_conn *conn, const struct db_txn *txn) {
     if (conn->wait_cancelled) {
         stats.standby_waits_cancelled++;
         log_warning(conn_who(conn),
                     "a commit's wait for its standbys was cancelled: its replies are held back "
                     "until the standbys have the commit");
         if (conn->fence != FENCE_SENT)
-            want_fence(conn, f->durability);
+            want_fence(conn, txn->durability);
     }
     conn->wait_cancelled = false;
     conn->arrived++;
@@ -539,54 +539,54 @@ static bool is_another_session(const PGresult *res) {
     return state != NULL && strcmp(state, "26000") == 0;
 }
 
-static void note_time(struct db_txn *f) {
+static void note_time(struct db_txn *txn) {
     int64_t now = clock_mono_now();
 
-    f->took_us[f->collected] = now - f->since_us;
-    f->since_us = now;
+    txn->took_us[txn->collected] = now - txn->since_us;
+    txn->since_us = now;
 }
 
-static void collect(struct db_txn *f, PGresult *res) {
+static void collect(struct db_txn *txn, PGresult *res) {
     size_t bytes = PQresultMemorySize(res);
 
-    if (f->timed)
-        note_time(f);
-    f->results[f->collected++] = res;
-    memory_change(NULL, MEMORY_DATABASE, f->result_bytes, f->result_bytes + bytes);
-    f->result_bytes += bytes;
+    if (txn->timed)
+        note_time(txn);
+    txn->results[txn->collected++] = res;
+    memory_change(NULL, MEMORY_DATABASE, txn->result_bytes, txn->result_bytes + bytes);
+    txn->result_bytes += bytes;
 }
 
 /* The commit may fail, too: the error then arrives before the Sync's result. */
-static void txn_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
+static void txn_result(struct db_conn *conn, struct db_txn *txn, PGresult *res) {
     bool lost = is_another_session(res);
 
     if (res != NULL && result_is_error(res))
-        db_note_error(f, res);
-    if (res != NULL && !f->sets_durability && f->collected < f->sent)
-        collect(f, res);
+        db_note_error(txn, res);
+    if (res != NULL && !txn->sets_durability && txn->collected < txn->sent)
+        collect(txn, res);
     else
         PQclear(res);
     if (res != NULL)
-        f->sets_durability = false;
+        txn->sets_durability = false;
     if (lost)
         conn_down(conn, "the session does not have the prepared statements");
     else if (PQstatus(conn->pg) == CONNECTION_BAD)
         conn_broken(conn);
     else
-        txn_bounds_check_results(conn, f);
+        txn_bounds_check_results(conn, txn);
 }
 
-static void on_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
+static void on_result(struct db_conn *conn, struct db_txn *txn, PGresult *res) {
     bool ends = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 
-    if (!ends && f != NULL)
-        txn_result(conn, f, res);
+    if (!ends && txn != NULL)
+        txn_result(conn, txn, res);
     else if (!ends)
         fence_result(conn, res);
     else {
         PQclear(res);
-        if (f != NULL)
-            txn_arrived(conn, f);
+        if (txn != NULL)
+            txn_arrived(conn, txn);
         else
             fence_done(conn);
     }
@@ -636,13 +636,13 @@ struct params *db_params(struct db_conn *conn) {
 }
 
 /* Sends the transaction's durability before its first statement, if it differs from that of the session. */
-static void set_durability(struct db_conn *conn, struct db_txn *f) {
-    if (f->sent > 0)
+static void set_durability(struct db_conn *conn, struct db_txn *txn) {
+    if (txn->sent > 0)
         return;
-    f->durability = conn->wanted;
-    if (f->durability == conn->durability)
+    txn->durability = conn->wanted;
+    if (txn->durability == conn->durability)
         return;
-    f->sets_durability = true;
+    txn->sets_durability = true;
     if (!send_durability(conn->pg, conn->wanted, true))
         conn->broken = true;
 }
@@ -676,7 +676,7 @@ static enum sql_stmt choose_variant(struct params *p, enum sql_stmt stmt) {
 }
 
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
-    struct db_txn *f = in_making(conn);
+    struct db_txn *txn = in_making(conn);
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
@@ -684,22 +684,22 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     stmt = choose_variant(&conn->params, stmt);
     params_finish(&conn->params, values, lengths, formats);
     count_unflushed(conn, conn->unflushed + params_bytes(conn->params.columns, lengths));
-    set_durability(conn, f);
-    f->sent++;
+    set_durability(conn, txn);
+    txn->sent++;
     stats.statements++;
     if (PQsendQueryPrepared(conn->pg, sql_texts[stmt].name, conn->params.columns, values, lengths, formats,
                             1) != 1 ||
-        (f->timed && PQsendFlushRequest(conn->pg) != 1))
+        (txn->timed && PQsendFlushRequest(conn->pg) != 1))
         conn->broken = true;
     params_reset(&conn->params);
 }
 
 static void note_sent_txn(struct db_conn *conn,
                           void (*on_completed)(struct db_conn *, const struct db_result *)) {
-    struct db_txn *f = in_making(conn);
+    struct db_txn *txn = in_making(conn);
 
-    f->on_completed = on_completed;
-    f->since_us = clock_mono_now();
+    txn->on_completed = on_completed;
+    txn->since_us = clock_mono_now();
     conn->sent_txns++;
     conn->state = DB_BUSY;
     conn->wanted = conn->durability;

@@ -13,9 +13,9 @@ void txn_bounds_check_time(void);
 
 /* ---- for the modules of this folder ---- */
 
-/* Called when results of f have arrived. May close the connection. */
-void txn_bounds_check_results(struct db_conn *conn, struct db_txn *f);
+/* Called when results of txn have arrived. May close the connection. */
+void txn_bounds_check_results(struct db_conn *conn, struct db_txn *txn);
 /* The error of a transaction that has exceeded a bound, or NULL. */
-const struct op_error *txn_bounds_error(const struct db_txn *f);
+const struct op_error *txn_bounds_error(const struct db_txn *txn);
 
 #endif
