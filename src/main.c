@@ -86,16 +86,21 @@ static struct op *const operations[] = {
     NULL,
 };
 
+enum server_phase {
+    SERVER_STARTING, /* the start was not reported yet */
+    SERVER_SERVING,
+    SERVER_STOPPING,
+    SERVER_CHECKING, /* --check: serves no clients */
+    SERVER_CHECKED,  /* --check: the database was reached */
+};
+
 static struct {
+    enum server_phase phase;
     struct system_user user;
     FILE *pidfile; /* stays open, because the user may not open it again */
     struct event_base *base;
     struct event *timer;
-    bool check;   /* --check: the process ends when the database was reached */
-    bool checked; /* the database was reached */
-    bool logs;    /* the log is open */
-    bool told;    /* the start was reported */
-    bool stopping;
+    bool logs;        /* the log is open */
     int64_t deadline; /* clock_mono(): the latest end of the start, the stop or the check */
 } server;
 
@@ -128,7 +133,7 @@ static const struct client_hooks client_hooks = {
 static void on_conn_ready(struct db_conn *conn) {
     if (conn->kind != CONN_WRITE)
         return;
-    if (server.check) {
+    if (server.phase == SERVER_CHECKING) {
         bootstrap_start();
         return;
     }
@@ -146,16 +151,16 @@ static const struct db_hooks db_hooks = { on_conn_ready, postmaster_trouble };
 /* Stops the server in good order. It accepts no new clients, and requests that wait for jobs get an empty reply. Requests
  * in progress are committed and answered. Takes at most a few seconds. */
 static void main_begin_stop(void) {
-    if (server.stopping)
+    enum server_phase before = server.phase;
+
+    if (before == SERVER_STOPPING)
         return;
-    if (server.check) { /* it serves no clients */
-        server.stopping = true;
+    server.phase = SERVER_STOPPING;
+    if (before == SERVER_CHECKING)
         return;
-    }
     log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(),
                waiters_blocked() + waitjob_count());
     ready_stopping();
-    server.stopping = true;
     server.deadline = clock_mono() + DRAIN_US;
     sockets_stop_listening();
     http_stop_listening();
@@ -167,17 +172,19 @@ static void main_begin_stop(void) {
     (void)queue_save_counters();
 }
 
-static bool is_stopped(void) {
-    if (!server.stopping)
-        return false;
-    /* The changes of the last clients have to be counted, too. */
-    if (client_count() == 0)
-        (void)queue_save_counters();
-    if (client_count() == 0 && batch_idle())
+/* After the last client, saves the counters with the changes of that client. After the last transaction, signs off. */
+static void main_continue_stop(void) {
+    if (client_count() > 0)
+        return;
+    (void)queue_save_counters();
+    if (batch_idle())
         peers_leave();
-    return clock_mono() > server.deadline ||
-           (client_count() == 0 && http_is_idle() &&
-            ((batch_idle() && peers_idle()) || !batch_connected(CONN_WRITE)));
+}
+
+static bool main_has_stopped(void) {
+    bool database_is_done = (batch_idle() && peers_idle()) || !batch_connected(CONN_WRITE);
+
+    return clock_mono() > server.deadline || (client_count() == 0 && http_is_idle() && database_is_done);
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
@@ -230,20 +237,25 @@ static void wait_for_events(void) {
 }
 
 /* Reports the start after READY_US, if the database is not reached until then. */
-static void tell_of_start(void) {
+static void report_late_start(void) {
     char status[600];
 
-    if (server.told || server.stopping || clock_mono() < server.deadline)
+    if (server.phase != SERVER_STARTING || clock_mono() < server.deadline)
         return;
-    server.told = true;
+    server.phase = SERVER_SERVING;
     snprintf(status, sizeof status, "waiting for the database: %s", db_last_error());
     fprintf(stderr, "pgdisque: %s\n", status);
     ready_tell(status);
 }
 
 static void main_run(void) {
-    while (!is_stopped()) {
-        tell_of_start();
+    for (;;) {
+        if (server.phase == SERVER_STOPPING) {
+            main_continue_stop();
+            if (main_has_stopped())
+                return;
+        }
+        report_late_start();
         wait_for_events();
         maintenance_turn();
         http_turn();
@@ -350,12 +362,13 @@ static const char *start_database(void) {
 static void on_loaded(void) {
     const char *host = strchr(config.bind, ' ') == NULL ? config.bind : "127.0.0.1";
 
-    if (server.check) {
-        server.checked = true;
+    if (server.phase == SERVER_CHECKING) {
+        server.phase = SERVER_CHECKED;
         return;
     }
     peers_loaded();
-    server.told = true;
+    if (server.phase == SERVER_STARTING)
+        server.phase = SERVER_SERVING;
     ready_tell("ready");
     if (config_own_port() != 0)
         log_notice("server", "ready on %s port %d; try: redis-cli %s-p %d ADDJOB hello world 0", host,
@@ -473,11 +486,11 @@ static int main_check(void) {
     batch_start();
     clock_turn();
     server.deadline = clock_mono() + CHECK_US;
-    while (!server.checked && !server.stopping && clock_mono() < server.deadline) {
+    while (server.phase == SERVER_CHECKING && clock_mono() < server.deadline) {
         wait_for_events();
         batch_flush();
     }
-    if (server.checked)
+    if (server.phase == SERVER_CHECKED)
         printf("configuration and database are fine: PostgreSQL %d, queues: %zu, jobs: %lld\n",
                db_server_version() / 10000, queue_count(), (long long)queue_jobs_total());
     else
@@ -485,7 +498,7 @@ static int main_check(void) {
     batch_stop();
     postmaster_stop();
     free(visited);
-    return server.checked ? 0 : 1;
+    return server.phase == SERVER_CHECKED ? 0 : 1;
 }
 
 /* ---- the command line ---- */
@@ -534,13 +547,13 @@ int main(int argc, char **argv) {
         refuse(err);
     if (line_print(action))
         return 0;
-    server.check = action == CONFIG_CHECK;
-    if (!server.check) {
+    server.phase = action == CONFIG_CHECK ? SERVER_CHECKING : SERVER_STARTING;
+    if (server.phase == SERVER_STARTING) {
         go_to_background();
         begin_log();
     }
     start_mechanism();
-    if (server.check)
+    if (server.phase == SERVER_CHECKING)
         return main_check();
     main_start();
     main_run();
