@@ -63,7 +63,7 @@ void commit_marker_end(struct commit_marker *m) {
 /* ---- reading ---- */
 
 static struct task find_commits = { .op = &op_find_commits, .rows = 1 };
-static size_t asked_commits; /* how many of transactions.lost the sent statement asks for */
+static size_t asked_commits; /* how many of txns.lost the sent statement asks for */
 
 static void ask(void) {
     if (!list_empty(&txns.lost))

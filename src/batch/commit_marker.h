@@ -42,7 +42,7 @@ struct lost_task {
     void (*on_known)(struct lost_task *l, enum commit_fate fate);
 };
 
-/* Asks the database for the marker of l->transaction. on_known is called once. */
+/* Asks the database for the marker of l->txn. on_known is called once. */
 void commit_marker_ask(struct lost_task *l);
 /* Deletes markers that are no longer needed. Called once a second. */
 void commit_marker_forget(void);

@@ -54,7 +54,7 @@ static void counter_audit_take(const struct count *c) {
         return;
     unsent_ready = c->counts.len > q->counters.len;
     if (!q->counters.suspect && (q->counters.len != c->counts.len || q->counters.total != c->counts.total))
-        log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
+        log_verbose("counter_audit", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
                     (long long)c->counts.len, (long long)c->counts.total, (long long)q->counters.len,
                     (long long)q->counters.total);
     forget_untold_shares(q);

@@ -13,7 +13,7 @@
 /* A row that other software wrote may have any rank. */
 static void check_rank(const struct queue *q, int16_t rank) {
     if (rank > 0 || rank < -255)
-        log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
+        log_warning("take", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
                     (int)q->id, rank);
 }
 

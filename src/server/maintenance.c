@@ -169,7 +169,7 @@ static void maintenance_clock_done(struct task *t, const PGresult *rows) {
     if (slow && ask.known && skew <= ask.last_skew)
         return;
     if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
-        log_warning("cron", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
+        log_warning("clock", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
                     (double)step / US_PER_S);
         bootstrap_again();
     }
