@@ -1,4 +1,4 @@
--- Writes the heartbeat of this server. It is written rarely, because servers normally hear each other.
+-- Writes the heartbeat of this server. It is written rarely, because servers normally receive each other's messages.
 -- params: $1 id, $2 leaving
 -- returns: number; no row if the server was forgotten
 -- index: node_id_key

@@ -63,7 +63,7 @@ static void counter_audit_take(const struct count *c) {
         queue_show(q);
     stats.recounts++;
     /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
-    if (unsent_ready || (q->counters.len > 0 && !q->scan.may_have_more && q->scan.key_count == 0))
+    if (unsent_ready || (q->counters.len > 0 && position_is_exhausted(&q->scan)))
         queue_reset_scan(q);
 }
 

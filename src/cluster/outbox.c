@@ -165,7 +165,7 @@ static bool is_left_over(struct queue *q) {
 }
 
 static bool outbox_is_taken(const struct queue *q) {
-    return !q->scan.may_have_more && q->scan.key_count == 0 && q->claims.rows == 0;
+    return position_is_exhausted(&q->scan) && q->claims.rows == 0;
 }
 
 static bool has_left_over(void) {

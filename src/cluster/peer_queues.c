@@ -331,7 +331,7 @@ static void receive_ready(struct queue *q, struct job_key first, int64_t count) 
     }
 }
 
-/* Sends this server's share, so that the other server learns of the queue. */
+/* Sends this server's share, so that the other server adds the queue. */
 static void receive_uncounted(struct queue *q) {
     queue_suspect(q);
     limits_receive_room(q);
@@ -372,8 +372,8 @@ static void receive_states_counted(struct queue *q, const struct peer *p, int64_
     queue_count_waiting(q, waiting);
 }
 
-static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
-                     int count) {
+static void receive_sql(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
+                        int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
@@ -425,7 +425,7 @@ static void receive_queue(struct queue *q, const struct peer *p, enum outbox_ite
     else if ((item == OUTBOX_GONE || item == OUTBOX_MOVED) && count == 4)
         receive_lease(q, key, numbers[3]);
     else if (p->node->number == PEER_SQL_NUMBER)
-        hear_sql(q, p, item, numbers, count);
+        receive_sql(q, p, item, numbers, count);
 }
 
 static void receive_end(const int64_t *numbers, int count) {

@@ -52,7 +52,7 @@ static bool is_first(uint64_t number) {
     return messages.last - number < WINDOW && !test_and_set(number);
 }
 
-/* Each server hears the message, and tells its own clients. A worker that misses it hears of it by WORKING. */
+/* Each server receives the message, and sends it to its own clients. A worker that misses it gets it by WORKING. */
 static void peer_sql_receive_cancel(const int64_t *numbers) {
     const struct queue *q = queue_find_id((int32_t)numbers[0]);
 

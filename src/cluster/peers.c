@@ -478,5 +478,5 @@ const char *peers_state(void) {
     size_t known;
 
     (void)node_known(&known);
-    return notify_bus_is_up() ? "hearing" : known > 1 ? "polling" : "alone";
+    return notify_bus_is_up() ? "listening" : known > 1 ? "polling" : "alone";
 }

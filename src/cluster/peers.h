@@ -41,7 +41,7 @@ void peers_leave(void);
 /* Is the outbox empty? */
 bool peers_idle(void);
 void peers_stop(void);
-/* How this server receives messages, for INFO: "alone", "hearing", or "polling". */
+/* How this server receives messages, for INFO: "alone", "listening", or "polling". */
 const char *peers_state(void);
 
 #endif

@@ -107,7 +107,7 @@ static void empty_encode(struct params *params, struct task *t) {
 }
 
 /* Moves the scan position. Does nothing if that position was before this page: ready jobs may be in between. */
-static void bulk_learn(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
+static void bulk_note_page(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
     bool last = is_last(rows);
 
     if (!job_key_before(p->scan.start, from))
@@ -135,7 +135,7 @@ static void empty_done(struct task *t, const PGresult *rows) {
 
     count_deleted(p, rows);
     read_keys(p, rows);
-    bulk_learn(p, from, is_only, rows);
+    bulk_note_page(p, from, is_only, rows);
     bulk_go_on(p, rows);
 }
 

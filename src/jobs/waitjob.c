@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -70,10 +71,6 @@ static const struct slice nothing = { NULL, 0 };
 
 static struct job_wait *wait_of(const struct req *r) {
     return job_ids(r)->own;
-}
-
-static int64_t waitjob_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* ---- requests by job ---- */
@@ -224,8 +221,8 @@ static void waitjob_look(struct job_wait *w) {
 }
 
 static void rest(struct job_wait *w) {
-    timer_set(&w->due, waitjob_least(clock_mono() + w->pause_us, w->deadline_us), on_due);
-    w->pause_us = waitjob_least(2 * w->pause_us, LAST_PAUSE_US);
+    timer_set(&w->due, int64_least(clock_mono() + w->pause_us, w->deadline_us), on_due);
+    w->pause_us = int64_least(2 * w->pause_us, LAST_PAUSE_US);
 }
 
 static void waitjob_still_there(struct job_wait *w) {

@@ -42,7 +42,7 @@ static enum pooler_status pooler_check_refuse(struct pooler *p) {
 }
 
 /* Handles the first result, which names the session. */
-static enum pooler_status pooler_check_meet(struct pooler *p, int greeted, const PGresult *last) {
+static enum pooler_status pooler_check_second(struct pooler *p, int greeted, const PGresult *last) {
     p->session = atoi(PQgetvalue(last, 0, 0));
     if (p->session == greeted || p->tried)
         return fine(p);
@@ -68,7 +68,7 @@ enum pooler_status pooler_next(struct pooler *p, int greeted, const PGresult *la
         return pooler_check_ask(p, FOREVER, STEP_GREETED);
     switch (p->step) {
     case STEP_GREETED:
-        return pooler_check_meet(p, greeted, last);
+        return pooler_check_second(p, greeted, last);
     case STEP_TOLD:
         return pooler_status_of(p, last);
     default:

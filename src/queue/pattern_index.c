@@ -128,7 +128,7 @@ static void set_ready(const struct queue *q) {
 
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
  * are requested, and not when a command names it. */
-static void pattern_index_meet(struct queue *q) {
+static void pattern_index_add_queue(struct queue *q) {
     struct queue_pattern *g, *next;
 
     if (q->matches.met)
@@ -140,7 +140,7 @@ static void pattern_index_meet(struct queue *q) {
 }
 
 void patterns_note_queue(struct queue *q) {
-    pattern_index_meet(q);
+    pattern_index_add_queue(q);
     if (patterns.by_text != NULL)
         set_ready(q);
 }
@@ -353,7 +353,7 @@ struct queue_pattern *patterns_next_waiting(struct queue *q, uint32_t *from) {
 
     if (patterns.waiting_count == 0)
         return NULL;
-    pattern_index_meet(q);
+    pattern_index_add_queue(q);
     if (q->matches.patterns == NULL)
         return NULL;
     bit = common_bit(q->matches.patterns, patterns.waiting, *from, PATTERNS_MAX);

@@ -121,7 +121,7 @@ void queue_scan_after(struct queue *q, struct job_key key) {
 }
 
 bool queue_misses_jobs(const struct queue *q) {
-    return q->counters.len > 0 && !q->scan.may_have_more && q->scan.key_count == 0 && q->claims.rows == 0;
+    return q->counters.len > 0 && position_is_exhausted(&q->scan) && q->claims.rows == 0;
 }
 
 struct job_key queue_first_key(const struct queue *q) {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "base/timer.h"
 #include "batch/batch.h"
@@ -333,17 +334,10 @@ void maintenance_turn(void) {
     schedule_turn();
 }
 
-static int64_t maintenance_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 int64_t maintenance_wait(void) {
-    int64_t mono =
-        maintenance_least(maintenance_least(cron.next_tick, timers_next()), peers_next_due()) - clock_mono();
-    int64_t db =
-        maintenance_least(maintenance_least(lease_next_end(), expire_next_wake()), schedule_next_turn());
-    int64_t wait =
-        bootstrap_is_under_way() || db == INT64_MAX ? mono : maintenance_least(mono, db - clock_db());
+    int64_t mono = int64_least(int64_least(cron.next_tick, timers_next()), peers_next_due()) - clock_mono();
+    int64_t db = int64_least(int64_least(lease_next_end(), expire_next_wake()), schedule_next_turn());
+    int64_t wait = bootstrap_is_under_way() || db == INT64_MAX ? mono : int64_least(mono, db - clock_db());
 
     return wait > 0 ? wait : 0;
 }

@@ -319,7 +319,7 @@ static void work_received(struct work *k, const redisReply *r) {
     const redisReply *last;
 
     if (r->type == REDIS_REPLY_ERROR)
-        line_refuse("work", "the tool hears of CANCEL with WORKING only", r->str);
+        line_refuse("work", "the tool receives CANCEL with WORKING only", r->str);
     if (!redis_reply_fits(r, "[sss]") && !redis_reply_fits(r, "[ssss]"))
         return;
     last = r->element[r->elements - 1];

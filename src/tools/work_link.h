@@ -6,7 +6,7 @@
 
 /*
  * A connection of the tool work to its server, which no function waits for. A lost connection is opened again by a
- * thread, because looking up names and logging in wait. The owner learns of each reply, and of each loss.
+ * thread, because looking up names and logging in wait. The owner gets each reply, and notice of each loss.
  */
 enum work_request {
     WORK_TAKE,   /* GETJOB */

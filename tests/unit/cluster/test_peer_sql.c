@@ -10,7 +10,7 @@
 #include "cluster/peer_sql.h"
 #include "other_server.h"
 
-static void hear_sql(uint64_t number, const char *items) {
+static void receive_sql(uint64_t number, const char *items) {
     char body[NOTIFY_TEXT_MAX];
 
     snprintf(body, sizeof body, " 0 0 %llu 0 o%lld %s", (unsigned long long)number,
@@ -33,14 +33,14 @@ static void test_counts_as_this_servers_doing(void **state) {
     /* The number is higher than this server's. */
     other = 600;
     introduce();
-    hear_sql(1, "c7,3,4,5,1");
+    receive_sql(1, "c7,3,4,5,1");
     assert_int_equal(q->counters.len, 3);
     assert_int_equal(q->counters.total, 4);
     assert_int_equal(q->counters.jobs_in, 5);
     assert_int_equal(q->counters.jobs_out, 1);
     q->counters.oldest_due_us = 6;
     assert_string_equal(tell(), " q7,3,4,5,1,0 j7,0,0,6");
-    hear_sql(2, "j7,2,-1");
+    receive_sql(2, "j7,2,-1");
     assert_int_equal(q->counters.delayed, 2);
     assert_int_equal(q->counters.waiting, -1);
     assert_string_equal(tell(), " q7,3,4,5,1,0 j7,2,-1,6");
@@ -54,7 +54,7 @@ static void test_an_old_message_counts_nothing(void **state) {
     other = 601;
     introduce();
     late_us = 11 * US_PER_S;
-    hear_sql(1, "c7,3,4,5,1");
+    receive_sql(1, "c7,3,4,5,1");
     assert_int_equal(q->counters.len, 0);
     assert_true(q->counters.suspect);
 }
@@ -64,9 +64,9 @@ static void test_the_inheriting_server_counts(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    hear_sql(1, "c7,1,1,1,0");
+    receive_sql(1, "c7,1,1,1,0");
     introduce();
-    hear_sql(2, "c7,1,1,1,0 g7,0,9,1000,0");
+    receive_sql(2, "c7,1,1,1,0 g7,0,9,1000,0");
     assert_int_equal(q->counters.len, 1);
     assert_false(q->counters.suspect);
     assert_false(lease_known(9));
@@ -76,25 +76,25 @@ static void test_each_message_counts_once(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    hear_sql(5, "c7,1,1,1,0");
-    hear_sql(3, "c7,1,1,1,0");
+    receive_sql(5, "c7,1,1,1,0");
+    receive_sql(3, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 2);
     assert_false(q->counters.suspect);
-    hear_sql(5, "c7,1,1,1,0");
+    receive_sql(5, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 2);
     assert_true(q->counters.suspect);
     q->counters.suspect = false;
-    hear_sql(4096 + 4, "c7,1,1,1,0");
+    receive_sql(4096 + 4, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 3);
     /* These lie too far back to be known. */
-    hear_sql(3, "c7,1,1,1,0");
-    hear_sql(4, "c7,1,1,1,0");
+    receive_sql(3, "c7,1,1,1,0");
+    receive_sql(4, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 3);
     assert_true(q->counters.suspect);
     q->counters.suspect = false;
-    hear_sql(1000000, "c7,1,1,1,0");
-    hear_sql(999000, "c7,1,1,1,0");
-    hear_sql(4096 + 5, "c7,1,1,1,0");
+    receive_sql(1000000, "c7,1,1,1,0");
+    receive_sql(999000, "c7,1,1,1,0");
+    receive_sql(4096 + 5, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 5);
     assert_true(q->counters.suspect);
 }
@@ -104,7 +104,7 @@ static void test_counted_with_loaded_counters(void **state) {
 
     (void)state;
     peer_sql_counted_again();
-    hear_sql(1, "c7,1,1,1,0 a7,0,100,1");
+    receive_sql(1, "c7,1,1,1,0 a7,0,100,1");
     assert_int_equal(q->counters.len, 0);
     assert_true(q->counters.suspect);
     assert_true(q->scan.may_have_more);
@@ -115,19 +115,19 @@ static void test_ready_jobs_and_leases(void **state) {
     struct lease_end end;
 
     (void)state;
-    hear_sql(1, "c7,2,2,2,0 a7,0,100,2");
+    receive_sql(1, "c7,2,2,2,0 a7,0,100,2");
     assert_true(q->scan.may_have_more);
     assert_int_equal(q->scan.position.id, 99);
-    hear_sql(2, "c7,-1,0,0,1 g7,0,100,5000,0");
+    receive_sql(2, "c7,-1,0,0,1 g7,0,100,5000,0");
     assert_true(lease_known(100));
-    hear_sql(3, "l7,0,100,5000 g7,0,100,9000,0");
+    receive_sql(3, "l7,0,100,5000 g7,0,100,9000,0");
     assert_true(lease_known(100));
     assert_int_equal(lease_next_end(), 9000);
-    hear_sql(4, "x7,0,100,9000 c7,0,-1,0,0");
+    receive_sql(4, "x7,0,100,9000 c7,0,-1,0,0");
     assert_false(lease_known(100));
     assert_int_equal(q->counters.len, 1);
     assert_int_equal(q->counters.total, 1);
-    hear_sql(5, "g7,0,101,1,1");
+    receive_sql(5, "g7,0,101,1,1");
     assert_true(lease_take_ended(2, &end));
     assert_true(end.last);
 }
@@ -136,14 +136,14 @@ static void test_jobs_that_were_not_told(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    hear_sql(1, "v7");
+    receive_sql(1, "v7");
     assert_true(q->counters.suspect);
     assert_true(q->scan.may_have_more);
 }
 
 static void test_a_new_queue_waits_for_its_row(void **state) {
     (void)state;
-    hear_sql(1, "p77 c77,1,1,1,0 a77,0,100,1");
+    receive_sql(1, "p77 c77,1,1,1,0 a77,0,100,1");
     assert_null(queue_find_id(77));
     answer_all();
     assert_null(queue_find_id(77));
@@ -156,7 +156,7 @@ static void test_messages_of_servers(void **state) {
     (void)state;
     introduce();
     rows_asked_for = 0;
-    hear_sql(1, "b z h w e n f c c7 c7,1 g7,0 t g7,0,9,1000 v a7 x7,1");
+    receive_sql(1, "b z h w e n f c c7 c7,1 g7,0 t g7,0,9,1000 v a7 x7,1");
     assert_true(node()->live);
     assert_int_equal(q->counters.len, 0);
     assert_false(q->counters.suspect);
@@ -169,7 +169,7 @@ static void test_the_time_is_told(void **state) {
 
     (void)state;
     snprintf(items, sizeof items, "o%lld", (long long)ahead);
-    hear_sql(7, items);
+    receive_sql(7, items);
     assert_int_equal(clock_db(), ahead);
 }
 
@@ -178,10 +178,10 @@ static void test_the_highest_number(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    hear_sql(UINT64_MAX - 5, "c7,1,1,1,0");
-    hear_sql(UINT64_MAX, "c7,1,1,1,0");
+    receive_sql(UINT64_MAX - 5, "c7,1,1,1,0");
+    receive_sql(UINT64_MAX, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 2);
-    hear_sql(UINT64_MAX, "c7,1,1,1,0");
+    receive_sql(UINT64_MAX, "c7,1,1,1,0");
     assert_int_equal(q->counters.len, 2);
 }
 

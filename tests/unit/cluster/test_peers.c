@@ -471,7 +471,7 @@ static void test_states(void **state) {
     give_row();
     assert_string_equal(peers_state(), "polling");
     channel.up = true;
-    assert_string_equal(peers_state(), "hearing");
+    assert_string_equal(peers_state(), "listening");
 }
 
 /* It has to look, and to be seen to live. */
