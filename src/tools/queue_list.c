@@ -11,6 +11,8 @@
 
 /* Queues of a page, and requests in a pipeline. */
 #define PAGE 500
+/* QSCAN ORDER replies at most so many queues. */
+#define ORDER_MOST 1000
 #define CURSOR_SIZE 64
 
 /* ---- reading ---- */
@@ -39,12 +41,12 @@ static struct queue_figures *next_queue_row(struct queue_list *list) {
     return &list->rows[list->count++];
 }
 
-static void add_row(struct queue_list *list, const redisReply *name, const redisReply *stat) {
+static void add_row(struct queue_list *list, struct slice name, const redisReply *stat) {
     const char *pause = redis_reply_text(stat, "pause");
     struct queue_figures *row = next_queue_row(list);
 
     *row = (struct queue_figures){
-        .name = { slice_dup((struct slice){ name->str, name->len }), name->len },
+        .name = { slice_dup(name), name.len },
         .len = queue_figure(stat, "len"),
         .active = queue_figure(stat, "active"),
         .delayed = queue_figure(stat, "delayed"),
@@ -57,17 +59,19 @@ static void add_row(struct queue_list *list, const redisReply *name, const redis
         .idle_s = queue_figure(stat, "idle"),
         .oldest_ms = -1,
         .latency_p99_ms = queue_figure_or(stat, "latency-p99-ms", -1),
+        .in_rate = -1,
+        .out_rate = -1,
     };
     if (row->len > 0)
         row->oldest_ms = queue_figure_or(stat, "oldest-ms", -1);
     snprintf(row->pause, sizeof row->pause, "%s", pause == NULL ? "" : pause);
 }
 
-/* Reads the figures of the names. A queue that is gone is left out. */
-static bool read_figures(struct redis_pipe *p, redisReply *const *names, size_t count,
+/* Reads the figures of a page of names. A queue that is gone is left out. */
+static bool read_figures(struct redis_pipe *p, const struct slice *names, size_t count,
                          struct queue_list *out) {
     for (size_t i = 0; i < count; i++) {
-        const struct slice words[] = { SLICE("QSTAT"), { names[i]->str, names[i]->len } };
+        const struct slice words[] = { SLICE("QSTAT"), names[i] };
 
         redis_pipe_put_slices(p, words, LENGTH(words));
     }
@@ -83,69 +87,108 @@ static bool read_figures(struct redis_pipe *p, redisReply *const *names, size_t 
     return true;
 }
 
-/* Reads the page behind the cursor. */
-static bool read_page(struct redis_pipe *p, char cursor[CURSOR_SIZE], char *const *patterns, size_t count,
-                      size_t most, struct queue_list *out) {
-    redisReply *page, **wanted;
-    size_t found = 0;
-    bool good;
+/* ---- names ---- */
 
-    redis_pipe_put(p, "QSCAN %s COUNT %d", cursor, PAGE);
+struct queue_list_names {
+    struct slice *items; /* owned */
+    size_t count;
+};
+
+static void queue_list_names_free(struct queue_list_names *names) {
+    for (size_t i = 0; i < names->count; i++)
+        free((char *)names->items[i].ptr);
+    free(names->items);
+}
+
+/* Appends the names of a reply to QSCAN that match one of the patterns. */
+static void add_names(struct queue_list_names *names, const redisReply *page, char *const *patterns,
+                      size_t count) {
+    names->items = xrealloc(names->items, (names->count + page->elements + 1) * sizeof *names->items);
+    for (size_t i = 0; i < page->elements; i++) {
+        struct slice name = { page->element[i]->str, page->element[i]->len };
+
+        if (is_wanted(name, patterns, count))
+            names->items[names->count++] = (struct slice){ slice_dup(name), name.len };
+    }
+}
+
+static int compare_names(const void *a, const void *b) {
+    const struct slice *x = a, *y = b;
+    int order = memcmp(x->ptr, y->ptr, x->len < y->len ? x->len : y->len);
+
+    return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Sorts the names. The cursor may return to a queue, so a name may be there twice. */
+static void sort_names(struct queue_list_names *names) {
+    size_t kept = 0;
+
+    qsort(names->items, names->count, sizeof *names->items, compare_names);
+    for (size_t i = 0; i < names->count; i++) {
+        if (kept > 0 && compare_names(&names->items[kept - 1], &names->items[i]) == 0)
+            free((char *)names->items[i].ptr);
+        else
+            names->items[kept++] = names->items[i];
+    }
+    names->count = kept;
+}
+
+/* Reads the names of the first queues in an order that the server knows. */
+static bool read_names_in_order(struct redis_pipe *p, const char *order, size_t most,
+                                struct queue_list_names *names) {
+    redisReply *page;
+
+    redis_pipe_put(p, "QSCAN 0 COUNT %lld ORDER %s", (long long)most, order);
     page = redis_pipe_take(p, "QSCAN", "[s[s*]]");
     if (page == NULL)
         return false;
-    snprintf(cursor, CURSOR_SIZE, "%s", page->element[0]->str);
-    wanted = xcalloc(page->element[1]->elements + 1, sizeof *wanted);
-    for (size_t i = 0; i < page->element[1]->elements; i++) {
-        redisReply *name = page->element[1]->element[i];
-
-        if (!is_wanted((struct slice){ name->str, name->len }, patterns, count))
-            continue;
-        if (out->count + found < most)
-            wanted[found++] = name;
-        else
-            out->more = true;
-    }
-    good = read_figures(p, wanted, found, out);
-    free(wanted);
+    add_names(names, page->element[1], NULL, 0);
     freeReplyObject(page);
-    return good;
+    return true;
 }
 
-static int rows_by_name(const void *a, const void *b) {
-    const struct queue_figures *x = a, *y = b;
-    size_t len = x->name.len < y->name.len ? x->name.len : y->name.len;
-    int order = memcmp(x->name.ptr, y->name.ptr, len);
-
-    return order != 0 ? order : (x->name.len > y->name.len) - (x->name.len < y->name.len);
-}
-
-/* The cursor may return to a queue. */
-static void drop_repeated(struct queue_list *list) {
-    size_t kept = 0;
-
-    qsort(list->rows, list->count, sizeof *list->rows, rows_by_name);
-    for (size_t i = 0; i < list->count; i++) {
-        if (kept > 0 && rows_by_name(&list->rows[kept - 1], &list->rows[i]) == 0)
-            free((char *)list->rows[i].name.ptr);
-        else
-            list->rows[kept++] = list->rows[i];
-    }
-    list->count = kept;
-}
-
-bool queue_list_read(struct redis_pipe *p, char *const *patterns, size_t count, size_t most,
-                     struct queue_list *out) {
+static bool read_names(struct redis_pipe *p, char *const *patterns, size_t count,
+                       struct queue_list_names *names) {
     char cursor[CURSOR_SIZE] = "0";
 
-    *out = (struct queue_list){ .at_us = clock_mono_now() };
     do {
-        if (!read_page(p, cursor, patterns, count, most, out))
+        redisReply *page;
+
+        redis_pipe_put(p, "QSCAN %s COUNT %d", cursor, PAGE);
+        page = redis_pipe_take(p, "QSCAN", "[s[s*]]");
+        if (page == NULL)
             return false;
-    } while (strcmp(cursor, "0") != 0 && !out->more);
-    if (out->count > 0)
-        drop_repeated(out);
+        snprintf(cursor, CURSOR_SIZE, "%s", page->element[0]->str);
+        add_names(names, page->element[1], patterns, count);
+        freeReplyObject(page);
+    } while (strcmp(cursor, "0") != 0);
+    sort_names(names);
     return true;
+}
+
+/* The word of QSCAN ORDER; NULL: the server does not know the order, or not so many queues. */
+static const char *order_of_server(const char *order, size_t patterns, size_t most) {
+    if (patterns > 0 || most > ORDER_MOST)
+        return NULL;
+    return strcmp(order, "len") == 0 ? "LEN" : strcmp(order, "oldest") == 0 ? "AGE" : NULL;
+}
+
+/* Only the order by name is known before the figures. */
+bool queue_list_read(struct redis_pipe *p, char *const *patterns, size_t count, const char *order,
+                     size_t most, struct queue_list *out) {
+    const char *word = order_of_server(order, count, most + 1);
+    struct queue_list_names names = { 0 };
+    size_t wanted;
+    bool good;
+
+    *out = (struct queue_list){ .at_us = clock_mono_now() };
+    good = word != NULL ? read_names_in_order(p, word, most + 1, &names)
+                        : read_names(p, patterns, count, &names);
+    wanted = strcmp(order, "name") == 0 && names.count > most ? most + 1 : names.count;
+    for (size_t at = 0; at < wanted && good; at += PAGE)
+        good = read_figures(p, names.items + at, wanted - at < PAGE ? wanted - at : PAGE, out);
+    queue_list_names_free(&names);
+    return good;
 }
 
 void queue_list_free(struct queue_list *list) {
@@ -156,6 +199,10 @@ void queue_list_free(struct queue_list *list) {
 }
 
 /* ---- rates and order ---- */
+
+static int rows_by_name(const void *a, const void *b) {
+    return compare_names(&((const struct queue_figures *)a)->name, &((const struct queue_figures *)b)->name);
+}
 
 /* A counter of a queue that was deleted and made again may be lower than before. */
 static double rate_of(int64_t now, int64_t before, double seconds) {

@@ -20,7 +20,8 @@ struct queues_line_words {
 static const struct line_option queues_options[] = {
     { "--sort", LINE_WORD, QUEUE_LIST_ORDERS, FIELD(sort), 0, 0,
       "the order: by name, or the largest figure first (name)" },
-    { "--limit", LINE_NUMBER, "count", FIELD(limit), 1, 100000000, "read at most so many queues (all)" },
+    { "--limit", LINE_NUMBER, "count", FIELD(limit), 1, 100000000,
+      "print the first queues in this order (all)" },
     LINE_FORM_OPTIONS(struct queues_line_words, form),
     LINE_SERVER_OPTIONS(struct queues_line_words, server),
 };
@@ -42,12 +43,12 @@ static const struct record_column queues_columns[] = {
     { "waiting_jobs", NULL, RECORD_NUMBER },
 };
 
-static bool queues_print(const struct queue_list *list, const struct line_form *form) {
+static bool queues_print(const struct queue_list *list, size_t most, const struct line_form *form) {
     struct records r;
     bool good;
 
     records_begin(&r, queues_columns, LENGTH(queues_columns));
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && i < most; i++) {
         const struct queue_figures *row = &list->rows[i];
 
         records_add_text(&r, row->name);
@@ -71,16 +72,17 @@ static bool queues_print(const struct queue_list *list, const struct line_form *
 }
 
 static bool queues_show(struct redis_pipe *p, const struct queues_line_words *w) {
+    size_t most = (size_t)w->limit;
     struct queue_list list;
-    bool good = queue_list_read(p, w->names.items, w->names.count, (size_t)w->limit, &list);
+    bool good = queue_list_read(p, w->names.items, w->names.count, w->sort, most, &list);
 
     if (!good)
         line_refuse_reply("queues", p->err);
     queue_list_sort(&list, w->sort);
-    good = good && queues_print(&list, &w->form);
+    good = good && queues_print(&list, most, &w->form);
     if (good && list.count == 0 && w->names.count > 0)
         line_refuse("queues", "no queue matches", w->names.count == 1 ? w->names.items[0] : "");
-    if (list.more)
+    if (good && list.count > most)
         fputs("There are more queues, see --limit.\n", stderr);
     queue_list_free(&list);
     return good;

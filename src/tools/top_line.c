@@ -19,6 +19,8 @@
 #define REPLY_S 5
 /* The length of the first lines outside a terminal. */
 #define HEAD_COLUMNS 80
+/* A reading takes at most one part in so many of the time, because the figures of many queues cost the server time. */
+#define READING_PARTS 10
 
 struct top_line_words {
     struct line_server server;
@@ -31,10 +33,11 @@ struct top_line_words {
 #define FIELD(member) offsetof(struct top_line_words, member)
 
 static const struct line_option top_options[] = {
-    { "--interval", LINE_NUMBER, "seconds", FIELD(interval), 1, 3600, "the time between two readings (1)" },
+    { "--interval", LINE_NUMBER, "seconds", FIELD(interval), 1, 3600,
+      "the time between two readings (1); longer if a reading takes more than a tenth of it" },
     { "--sort", LINE_WORD, QUEUE_LIST_ORDERS, FIELD(sort), 0, 0,
       "the order: by name, or the largest figure first (in)" },
-    { "--limit", LINE_NUMBER, "count", FIELD(limit), 1, 1000000, "read at most so many queues (1000)" },
+    { "--limit", LINE_NUMBER, "count", FIELD(limit), 1, 1000000, "show at most so many queues (100)" },
     LINE_FORM_OPTIONS(struct top_line_words, form),
     LINE_SERVER_OPTIONS(struct top_line_words, server),
 };
@@ -67,8 +70,9 @@ struct top {
     const struct top_line_words *w;
     struct redis_pipe pipe;
     struct top_reading before, now;
-    bool compared; /* now has rates */
-    char err[500]; /* the last reading failed */
+    bool compared;   /* now has rates */
+    int64_t took_us; /* the duration of the last reading; 0: it failed */
+    char err[500];   /* the last reading failed */
 };
 
 /* ---- readings ---- */
@@ -123,7 +127,8 @@ static bool top_read(struct top *t) {
         return false;
     }
     redisSetTimeout(t->pipe.c, (struct timeval){ REPLY_S, 0 });
-    if (!queue_list_read(&t->pipe, names->items, names->count, (size_t)t->w->limit, &now.queues) ||
+    if (!queue_list_read(&t->pipe, names->items, names->count, t->w->sort, (size_t)t->w->limit,
+                         &now.queues) ||
         !read_info(&t->pipe, &now)) {
         queue_list_free(&now.queues);
         top_lost(t);
@@ -149,15 +154,26 @@ static const struct record_column top_columns[] = {
     { "idle", "IDLE", RECORD_SECONDS },
 };
 
+static bool top_has_more(const struct top *t) {
+    return t->now.queues.count > (size_t)t->w->limit;
+}
+
+/* A rate is not known in the first reading, and for a queue that was not in the list before. */
+static void top_add_rate(struct records *r, double rate) {
+    records_add_number(r, rate < 0 ? NAN : rate);
+}
+
 static void top_rows(const struct top *t, struct records *r) {
+    size_t count = top_has_more(t) ? (size_t)t->w->limit : t->now.queues.count;
+
     records_begin(r, top_columns, LENGTH(top_columns));
-    for (size_t i = 0; i < t->now.queues.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct queue_figures *row = &t->now.queues.rows[i];
 
         records_add_text(r, row->name);
         records_add_number(r, (double)row->len);
-        records_add_number(r, t->compared ? row->in_rate : NAN);
-        records_add_number(r, t->compared ? row->out_rate : NAN);
+        top_add_rate(r, row->in_rate);
+        top_add_rate(r, row->out_rate);
         records_add_if_known(r, row->oldest_ms);
         records_add_number(r, (double)row->dead);
         records_add_text(r, slice_str(row->pause));
@@ -189,8 +205,8 @@ static void top_head(const struct top *t, size_t columns, struct buf *out) {
         buf_free(&figure);
     }
     buf_append_str(out, used > 0 ? "\n" : "");
-    if (t->now.queues.more)
-        buf_printf(out, "These are %zu of the queues, see --limit.\n", t->now.queues.count);
+    if (top_has_more(t))
+        buf_printf(out, "These are %lld of the queues, see --limit.\n", (long long)t->w->limit);
 }
 
 static void top_table(const struct top *t, size_t columns, struct buf *out) {
@@ -219,7 +235,7 @@ static void top_json(const struct top *t, struct buf *out) {
         if (top_figures[i].is_counter)
             buf_printf(out, ", \"%s_rate\": %.3f", top_figures[i].name, t->now.rates[i]);
     }
-    buf_printf(out, "}, \"more_queues\": %s, \"queues\": ", t->now.queues.more ? "true" : "false");
+    buf_printf(out, "}, \"more_queues\": %s, \"queues\": ", top_has_more(t) ? "true" : "false");
     top_rows(t, &r);
     records_json(&r, out);
     records_free(&r);
@@ -258,12 +274,26 @@ static void top_draw(const struct top *t) {
     buf_free(&out);
 }
 
+/* Reads at this time, and notes the duration. After an error the tool tries again soon. */
+static bool top_read_timed(struct top *t, int64_t now) {
+    bool good = top_read(t);
+
+    t->took_us = good ? clock_mono_now() - now : 0;
+    return good;
+}
+
+static int64_t top_interval_us(const struct top *t) {
+    int64_t least = READING_PARTS * t->took_us, asked = t->w->interval * US_PER_S;
+
+    return asked > least ? asked : least;
+}
+
 static bool top_screen(struct top *t) {
-    int64_t next = clock_mono_now();
+    int64_t read_us = clock_mono_now();
     bool ended = false;
     char key = 0;
 
-    if (!top_read(t))
+    if (!top_read_timed(t, read_us))
         return line_refuse_reply("top", t->err);
     if (!screen_open())
         return line_refuse("top", "cannot use the terminal", "");
@@ -271,11 +301,11 @@ static bool top_screen(struct top *t) {
         int64_t left;
 
         top_draw(t);
-        left = next + t->w->interval * US_PER_S - clock_mono_now();
+        left = read_us + top_interval_us(t) - clock_mono_now();
         switch (screen_wait(left > 0 ? (int)(left / US_PER_MS) + 1 : 0, &key)) {
         case SCREEN_TIMEOUT:
-            next = clock_mono_now();
-            (void)top_read(t);
+            read_us = clock_mono_now();
+            (void)top_read_timed(t, read_us);
             break;
         case SCREEN_KEY:
             ended = key == 'q' || key == 'Q';
@@ -306,7 +336,7 @@ static bool top_work(const struct top_line_words *w) {
 }
 
 static int top_line(const struct tool *tool, int argc, char **argv) {
-    struct top_line_words w = { .sort = "in", .interval = 1, .limit = 1000 };
+    struct top_line_words w = { .sort = "in", .interval = 1, .limit = 100 };
     bool good = line_options_read(tool, argc, argv, &w, &w.names);
 
     signal(SIGPIPE, SIG_IGN);

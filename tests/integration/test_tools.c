@@ -77,13 +77,42 @@ static void test_queues(void **state) {
     tooling_says(out, "\"pause\":\"in\"");
     out = TOOLING(0, "QUEUE ", "queues", "--table", "--sort", "len", "t-*");
     assert_true(strstr(out, "t-long ") < strstr(out, "t-short "));
-    out = TOOLING(0, "There are more queues", "queues", "--limit", "1");
     TOOLING(0, "pgdisque queues: no queue matches: no-such-*\n", "queues", "no-such-*");
     assert_string_equal(shell(0, "\"$TOOL\" queues 'no-such-*' 2>/dev/null"), "[]\n");
     TOOLING(1, "there is no such option: --sotr, did you mean --sort?", "queues", "--sotr", "len");
     TOOLING(1, "--sort must be name|len", "queues", "--sort", "size");
     TOOLING(1, "there is no such option", "queues", "--nonsense");
     TOOLING(1, "there is no such option", "work", "-p", "7711", "jobs", "--", "true");
+}
+
+/* The tool prints the queues in this order, and no other. */
+static void lists_queues(const char *words, const char *names) {
+    const char *script = text_of("\"$TOOL\" %s 2>/dev/null | grep -o '\"queue\":\"[^\"]*' | cut -d'\"' -f4 | "
+                                 "tr '\\n' ' '",
+                                 words);
+
+    assert_string_equal(shell(0, script), names);
+}
+
+/* A limit keeps the first queues of the order, not the first ones that QSCAN finds. */
+static void test_limit(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        const char *queue = forever(text_of("limit-%02d", i));
+
+        for (int n = 0; n < (i * 7) % 20 + 10; n++)
+            add_job(c, queue, "x", "");
+    }
+    lists_queues("queues --sort len --limit 3", "limit-17 limit-14 limit-11 ");
+    lists_queues("queues --sort len --limit 3 'limit-*'", "limit-17 limit-14 limit-11 ");
+    lists_queues("queues --sort in --limit 2 'limit-*'", "limit-17 limit-14 ");
+    lists_queues("queues --sort oldest --limit 2 'limit-*'", "limit-00 limit-01 ");
+    lists_queues("queues --limit 3 'limit-*'", "limit-00 limit-01 limit-02 ");
+    lists_queues("top --sort len --limit 3", "limit-17 limit-14 limit-11 ");
+    TOOLING(0, "\"more_queues\": true", "top", "--limit", "19", "limit-*");
+    TOOLING(0, "\"more_queues\": false", "top", "--limit", "20", "limit-*");
+    TOOLING(0, "There are more queues", "queues", "--sort", "len", "--limit", "1");
+    assert_null(strstr(TOOLING(0, "[", "queues", "--limit", "20", "limit-*"), "more queues"));
 }
 
 /* States, ages and latencies. */
@@ -523,6 +552,7 @@ static void test_manual(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues),
+        cmocka_unit_test(test_limit),
         cmocka_unit_test(test_ages_of_jobs),
         cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_peek),
