@@ -36,14 +36,18 @@ static const struct line_option peek_options[] = {
     LINE_SERVER_OPTIONS(struct peek_line_words, server),
 };
 
-static const struct record_column peek_columns[] = {
-    { "id", "ID", RECORD_TEXT },           { "state", "STATE", RECORD_TEXT },
-    { "created", "CREATED", RECORD_TEXT }, { "priority", "PRIO", RECORD_NUMBER },
-    { "nacks", "NACKS", RECORD_NUMBER },   { "redeliveries", "MORE", RECORD_NUMBER },
-    { "next", "NEXT", RECORD_SECONDS },    { "body", "BODY", RECORD_TEXT },
-    { "group", NULL, RECORD_TEXT },        { "error", NULL, RECORD_TEXT },
-    { "headers", NULL, RECORD_JSON },
-};
+/* The cells of add_job_row(). */
+#define PEEK_COLUMNS(state, priority, next, error)                                                           \
+    {                                                                                                        \
+        { "id", "ID", RECORD_TEXT }, { "state", state, RECORD_TEXT }, { "created", "CREATED", RECORD_TEXT }, \
+            { "priority", priority, RECORD_NUMBER }, { "nacks", "NACKS", RECORD_NUMBER },                    \
+            { "redeliveries", "MORE", RECORD_NUMBER }, { "next", next, RECORD_SECONDS },                     \
+            { "body", "BODY", RECORD_TEXT }, { "error", error, RECORD_TEXT },                                \
+            { "group", NULL, RECORD_TEXT }, { "headers", NULL, RECORD_JSON },                                \
+    }
+
+static const struct record_column peek_columns[] = PEEK_COLUMNS("STATE", "PRIO", "NEXT", NULL);
+static const struct record_column peek_dead_columns[] = PEEK_COLUMNS(NULL, NULL, NULL, "ERROR");
 
 struct peek {
     const struct peek_line_words *w;
@@ -130,8 +134,8 @@ static void add_job_row(struct peek *k, const redisReply *job) {
     peek_number(&k->rows, job, "additional-deliveries", 1);
     peek_next(&k->rows, job);
     peek_text(&k->rows, job, "body");
-    peek_text(&k->rows, job, "group");
     peek_text(&k->rows, job, "error");
+    peek_text(&k->rows, job, "group");
     peek_headers(&k->rows, job);
     k->left--;
 }
@@ -215,9 +219,9 @@ static bool peek_finds_queue(struct peek *k, const char *queue) {
 
 static bool peek_show(struct peek *k) {
     const char *queue = k->w->names.items[0];
-    bool good;
+    bool dead = strcmp(k->w->state, "dead") == 0, good;
 
-    records_begin(&k->rows, peek_columns, LENGTH(peek_columns));
+    records_begin(&k->rows, dead ? peek_dead_columns : peek_columns, LENGTH(peek_columns));
     good = strcmp(k->w->state, "queued") == 0 ? peek_queued(k, queue) : peek_state(k, queue);
     if (!good)
         line_refuse_reply("peek", k->pipe.err);
@@ -258,7 +262,8 @@ const struct tool tool_peek = {
     .summary = "Shows jobs of a queue without taking them.",
     .text =
         "MORE is the number of deliveries after the first one, NEXT the time until an active job is queued "
-        "again. Control characters of bodies are escaped. The user needs QPEEK and SHOW, or with --state "
+        "again, and ERROR the last error of a dead letter. Control characters of bodies and errors are "
+        "escaped. The user needs QPEEK and SHOW, or with --state "
         "JSCAN; and QSTAT to see that a queue does not exist.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque peek --state dead mail",
     TOOL_OPTIONS(peek_options),

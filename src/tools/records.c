@@ -101,12 +101,12 @@ static size_t width_of_cell(const struct record_cell *cell, enum record_type typ
     return width;
 }
 
-/* The number of columns of the table. */
+/* The number of columns up to the last one of the table. */
 static size_t table_width(const struct records *r) {
-    size_t width = 0;
+    size_t width = r->width;
 
-    while (width < r->width && r->columns[width].title != NULL)
-        width++;
+    while (width > 0 && r->columns[width - 1].title == NULL)
+        width--;
     return width;
 }
 
@@ -121,9 +121,13 @@ static bool fills_line(const struct records *r, size_t c) {
     return c + 1 == table_width(r) && r->columns[c].type == RECORD_TEXT;
 }
 
+/* 0: the column is only in JSON. */
 static size_t measure_column(const struct records *r, size_t rows, size_t c, size_t most) {
-    size_t widest = strlen(r->columns[c].title);
+    size_t widest;
 
+    if (r->columns[c].title == NULL)
+        return 0;
+    widest = strlen(r->columns[c].title);
     for (size_t row = 0; row < rows; row++) {
         size_t width = width_of_cell(&r->cells[row * r->width + c], r->columns[c].type, most);
 

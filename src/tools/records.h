@@ -21,7 +21,7 @@ enum record_type {
 
 struct record_column {
     const char *name;  /* of the field in JSON */
-    const char *title; /* of the column; NULL: only in JSON, as are all columns after it */
+    const char *title; /* of the column; NULL: only in JSON */
     enum record_type type;
 };
 

@@ -177,12 +177,27 @@ static void test_peek(void **state) {
     add_job(c, "t-peek-more", "body", "GROUP one HEADER tenant acme HEADER n 1");
     /* A job of a group enters its queue after the reply. */
     EVENTUALLY(strcmp(ask(c, "QLEN t-peek-more"), ":1") == 0);
-    TOOLING(0, "\"group\":\"one\",\"error\":null,\"headers\":{\"n\":\"1\",\"tenant\":\"acme\"}", "peek",
+    TOOLING(0, "\"error\":null,\"group\":\"one\",\"headers\":{\"n\":\"1\",\"tenant\":\"acme\"}", "peek",
             "t-peek-more");
     out = TOOLING(0, "body", "peek", "--table", "t-peek-more");
     assert_null(strstr(out, "acme"));
     TOOLING(1, "exactly one queue", "peek");
     TOOLING(1, "--last is only for queued jobs", "peek", "--last", "--state", "dead", "t-peek");
+}
+
+/* The table of dead letters has their errors. */
+static void test_peek_at_dead_letters(void **state) {
+    const char *out, *id;
+
+    (void)state;
+    id = add_job(c, "t-dead", "body", "ATTEMPTS 1");
+    get_job(c, "t-dead", "body");
+    freeReplyObject(redisCommand(c, "NACK ERROR %s %s", "first\nline", id));
+    EVENTUALLY(strcmp(ask(c, "QLEN t-dead DEAD"), ":1") == 0);
+    out = TOOLING(0, "first\\x0aline\n", "peek", "--table", "--state", "dead", "t-dead");
+    tooling_says(out, "MORE  BODY  ERROR\n");
+    assert_null(strstr(out, "NEXT"));
+    TOOLING(0, "\"body\":\"body\",\"error\":\"first\\nline\",", "peek", "--state", "dead", "t-dead");
 }
 
 static void test_add(void **state) {
@@ -556,6 +571,7 @@ int main(void) {
         cmocka_unit_test(test_ages_of_jobs),
         cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_peek),
+        cmocka_unit_test(test_peek_at_dead_letters),
         cmocka_unit_test(test_add),
         cmocka_unit_test(test_top_in_a_pipe),
         cmocka_unit_test(test_reports_in_a_pipe),

@@ -131,6 +131,32 @@ static void test_jobs(void **state) {
     free(body);
 }
 
+/* A column without a title is only in JSON, wherever it is. */
+static void test_columns_of_json(void **state) {
+    static const struct record_column columns[] = {
+        { "first", NULL, RECORD_TEXT },
+        { "id", "ID", RECORD_TEXT },
+        { "state", NULL, RECORD_TEXT },
+        { "error", "ERROR", RECORD_TEXT },
+    };
+    struct buf json = { 0 };
+    struct records r;
+
+    (void)state;
+    records_begin(&r, columns, LENGTH(columns));
+    for (size_t i = 0; i < LENGTH(columns); i++)
+        records_add_text(&r, slice_str(columns[i].name));
+    has(&r, 0, "ID  ERROR\nid  error\n", true);
+    has(&r, 40, "ID  ERROR\nid  error\n", true);
+    records_json(&r, &json);
+    buf_append(&json, "", 1);
+    assert_string_equal(
+        buf_ptr(&json),
+        "[\n{\"first\":\"first\",\"id\":\"id\",\"state\":\"state\",\"error\":\"error\"}\n]\n");
+    buf_free(&json);
+    records_free(&r);
+}
+
 /* Outside a terminal a name does not fill each row with blanks. */
 static void test_long_name_in_a_pipe(void **state) {
     char *name = repeated(LONG_NAME), *table;
@@ -153,6 +179,7 @@ int main(void) {
         cmocka_unit_test(test_any_width),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_columns_of_json),
         cmocka_unit_test(test_long_name_in_a_pipe),
     };
 
