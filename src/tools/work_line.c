@@ -23,6 +23,8 @@
 /* After the end of the last program the tool waits so long for the confirmations. */
 #define CONFIRM_US (30 * US_PER_S)
 #define CANCEL_CHANNEL "__cancel__:"
+/* The exit status of --until-empty after a job that failed. */
+#define STATUS_JOB_FAILED 2
 
 struct work_line_words {
     struct line_server server;
@@ -48,7 +50,8 @@ static const struct line_option work_options[] = {
       "keep so many bytes of the standard output as the result (65536); 0: keep none, and print the output" },
     { "--argument", LINE_FLAG, NULL, FIELD(how.argument), 0, 0,
       "give the body as the last argument, not as the standard input" },
-    { "--until-empty", LINE_FLAG, NULL, FIELD(until_empty), 0, 0, "end when the queues have no more jobs" },
+    { "--until-empty", LINE_FLAG, NULL, FIELD(until_empty), 0, 0,
+      "end when the queues have no more jobs, with status 2 if a job failed" },
     LINE_SERVER_OPTIONS(struct work_line_words, server),
 };
 
@@ -67,7 +70,8 @@ struct work {
     bool children;          /* a child may have ended */
     bool replied;           /* a reply arrived, so that other requests may be due */
     bool failed;
-    int signals; /* signalfd */
+    bool job_failed; /* a job has ended by NACK, and not because the tool was stopped */
+    int signals;     /* signalfd */
 };
 
 #define WORK_PUT(link, what, job, ...)                                    \
@@ -236,9 +240,10 @@ static bool work_is_final(const redisReply *r) {
     return false;
 }
 
-static void work_note_failure(const struct work_job *j) {
+static void work_note_failure(struct work *k, const struct work_job *j) {
     char *what = xasprintf("queue %s, job %.*s", j->queue, (int)j->id_len, j->name);
 
+    k->job_failed = k->job_failed || !j->returns;
     line_refuse("work", what, j->failure);
     free(what);
 }
@@ -253,7 +258,7 @@ static void work_begin_job(struct work *k, const redisReply *delivery, int64_t n
         return;
     }
     k->ending++;
-    work_note_failure(j);
+    work_note_failure(k, j);
 }
 
 static void work_took(struct work *k, const redisReply *r, int64_t now) {
@@ -423,7 +428,7 @@ static void work_watch(struct work *k, struct work_job *j, int64_t now) {
     k->running--;
     k->ending++;
     if (j->failure != NULL)
-        work_note_failure(j);
+        work_note_failure(k, j);
 }
 
 static void work_watch_all(struct work *k, int64_t now) {
@@ -533,7 +538,8 @@ static void work_loop(struct work *k) {
     }
 }
 
-static bool work_run(struct work_line_words *w) {
+/* Returns the exit status. */
+static int work_run(struct work_line_words *w) {
     struct work k = { .w = w, .signals = -1 };
     struct redis_pipe pipe;
 
@@ -541,7 +547,7 @@ static bool work_run(struct work_line_words *w) {
     k.take.server = k.control.server = k.listen.server = &w->server;
     /* The first connection may ask for a password, and reports a wrong address. */
     if (!line_server_connect("work", &w->server, &pipe))
-        return false;
+        return tool_work.error;
     work_link_use(&k.take, &pipe);
     if (work_open_signals(&k)) {
         work_begin_take(&k);
@@ -557,7 +563,9 @@ static bool work_run(struct work_line_words *w) {
     work_link_free(&k.take);
     work_link_free(&k.control);
     work_link_free(&k.listen);
-    return !k.failed;
+    if (k.failed)
+        return tool_work.error;
+    return w->until_empty && k.job_failed ? STATUS_JOB_FAILED : 0;
 }
 
 /* ---- arguments ---- */
@@ -588,12 +596,13 @@ static bool work_read_words(const struct tool *tool, int argc, char **argv, stru
 
 static int work_line(const struct tool *tool, int argc, char **argv) {
     struct work_line_words w = { .count = 1, .grace_s = 10, .how = { .backoff_s = 1, .result_max = 65536 } };
-    bool good = work_read_words(tool, argc, argv, &w);
+    int status = tool->error;
 
     signal(SIGPIPE, SIG_IGN);
-    good = good && work_run(&w);
+    if (work_read_words(tool, argc, argv, &w))
+        status = work_run(&w);
     line_list_free(&w.names);
-    return good ? 0 : tool->error;
+    return status;
 }
 
 const struct tool tool_work = {
@@ -615,6 +624,7 @@ const struct tool tool_work = {
     TOOL_OPTIONS(work_options),
     .error = 1,
     TOOL_STATUSES({ 0, "a signal ended the tool, or the queues are empty, and all jobs are confirmed" },
-                  { 1, "an argument is wrong, the server refused, or some jobs are not confirmed" }),
+                  { 1, "an argument is wrong, the server refused, or some jobs are not confirmed" },
+                  { STATUS_JOB_FAILED, "--until-empty: a program failed, or its job was cancelled" }),
     .run = work_line,
 };

@@ -82,7 +82,7 @@ static void test_result_and_error(void **state) {
               "read body; echo \"$PGDISQUE_JOB_QUEUE $PGDISQUE_JOB_ID $PGDISQUE_JOB_ATTEMPT "
               "$PGDISQUE_JOB_TOKEN $PGDISQUE_HEADER_TRACE_ID\"; "
               "[ $body = good ] || { echo reason >&2; exit 3; }"),
-         0);
+         2);
     assert_string_equal(state_of(good), "done");
     assert_string_equal(job_field(c, good, "result"), text_of("w-run %s 1 1 abc\n", good));
     assert_string_equal(job_field(c, bad, "error"), "exit status 3: reason");
@@ -100,7 +100,7 @@ static void test_bounds(void **state) {
     id = add_job(c, "w-bound", "x", "");
     ends(WORK("--until-empty", "w-bound", "--", "sh", "-c",
               "head -c 100000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 1"),
-         0);
+         2);
     assert_int_equal(strlen(job_field(c, id, "error")), strlen("exit status 1: ") + 8000 - 1);
     assert_non_null(strstr(job_field(c, id, "error"), "xxxend"));
 }
