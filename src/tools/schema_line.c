@@ -1,5 +1,6 @@
 /* The tool schema: prints the SQL that makes the schema. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <sodium.h>
 
@@ -17,6 +18,19 @@ static const struct line_option schema_options[] = {
     { "--after", LINE_NUMBER, "version", offsetof(struct schema_line_words, after), 0, 1000000,
       "print only the migrations after this version, which the schema has (0)" },
 };
+
+/* A database with a newer version needs the tool of that version. */
+static bool schema_is_known(const struct tool *tool, int64_t version) {
+    int newest = sql_migrations[sql_migration_count - 1].version;
+    char *what;
+
+    if (version <= newest)
+        return true;
+    what = xasprintf("the newest version of this program is %d", newest);
+    line_refuse(tool->name, what, "--after");
+    free(what);
+    return false;
+}
 
 /* Prints a statement of the server with literals in place of its parameters. */
 static void print_filled(const char *statement, const char *const *literals) {
@@ -68,6 +82,7 @@ static int schema_line(const struct tool *tool, int argc, char **argv) {
 
     if (good && w.names.count > 0)
         good = line_refuse(tool->name, "there are too many arguments", w.names.items[0]);
+    good = good && schema_is_known(tool, w.after);
     if (good && sodium_init() < 0)
         good = line_refuse(tool->name, "no random numbers", "");
     if (good) {

@@ -469,6 +469,7 @@ static void test_schema(void **state) {
     redisFree(other);
     assert_int_equal(server_stop(&s), 0);
     assert_null(strstr(shell(0, "\"$TOOL\" schema --after 1"), "0001_schema"));
+    TOOLING(1, "the newest version of this program is ", "schema", "--after", "99");
     shell(1, "\"$TOOL\" schema > /dev/full");
 }
 
