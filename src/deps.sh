@@ -103,6 +103,7 @@ group_test() {
     group_run
     need_libraries cmocka:libcmocka-dev
     need "Python 3" python3 command -v python3
+    need curl curl command -v curl
     need "redis for Python" python3-redis /usr/bin/python3 -c 'import redis'
     need "Celery for Python" python3-celery /usr/bin/python3 -c 'import celery'
     need "RQ for Python" python3-rq /usr/bin/python3 -c 'import rq'

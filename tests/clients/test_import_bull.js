@@ -2,6 +2,7 @@
 // Jobs of Bull and BullMQ, put there and taken by these themselves, come by pgdisque import.
 const assert = require('assert');
 const { spawn, spawnSync } = require('child_process');
+const fs = require('fs');
 const net = require('net');
 const os = require('os');
 const path = require('path');
@@ -126,15 +127,24 @@ async function testRefused(kind) {
   await queue.close();
 }
 
-// The way back, as doc/migrating.md has it; done twice, as if it had been interrupted.
+// The lines of doc/migrating.md that move jobs back, for this queue of pgdisque.
+function linesOfPage(name) {
+  const text = fs.readFileSync(path.join(__dirname, '..', '..', 'doc', 'migrating.md'), 'utf8');
+  const [block] = text.match(/^ {4}for \(let jobs;.*\n(?: {4}.*\n)*/m);
+  const AsyncFunction = (async () => {}).constructor;
+  return new AsyncFunction('redis', 'queue', block.replace("'mail'", `'${name}'`));
+}
+
+// Done twice, as if it had been interrupted.
 async function testBack(kind) {
   const queue = QUEUES[kind]('back');
   await queue.add('go', { n: 1 }, { attempts: 3 });
   assert.match(move(0, kind, 'back'), /1 tasks moved/);
-  const jobs = await here.call('GETJOB', 'NOHANG', 'FROM', `${kind}:back`);
-  const { id, name, data, opts } = JSON.parse(jobs[0][2]);
-  for (let i = 0; i < 2; i++) await queue.add(name, data, { ...opts, jobId: `back-${id}` });
-  await here.call('ACKJOB', jobs[0][1]);
+  const [[, , body]] = await here.call('QPEEK', `${kind}:back`, '1');
+  for (let i = 0; i < 2; i++) {
+    await linesOfPage(`${kind}:back`)(here, queue);
+    await here.call('ADDJOB', `${kind}:back`, body, '0');
+  }
   const waiting = await queue.getWaiting();
   assert.deepStrictEqual(waiting.map((job) => [job.name, job.data, job.opts.attempts]), [['go', { n: 1 }, 3]]);
   await queue.close();

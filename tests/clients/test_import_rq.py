@@ -7,11 +7,13 @@ import operator
 import os
 import pathlib
 import pickle
+import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import zlib
 
@@ -22,7 +24,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = os.environ.get("PGDISQUE", str(ROOT / "pgdisque"))
 PORT = int(os.environ["PORT"])
 SLOW = 5 if os.environ.get("PGDISQUE_TEST_SLOW", "0") not in ("", "0") else 1
-BYTES = "data", "meta", "exc_info", "result"
 WORKER = """
 import redis, rq, sys
 rq.Worker(["slow"], connection=redis.Redis(port=int(sys.argv[1]))).work()
@@ -55,6 +56,13 @@ def move(status, *words):
                            "rq", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == status, f"exit status {done.returncode}: {done.stdout}"
     return done.stdout
+
+
+def run_lines_of_page(begin, **names):
+    """Runs the block of doc/migrating.md that begins so."""
+    text = (ROOT / "doc" / "migrating.md").read_text()
+    block = re.search(rf"\n((?:    {re.escape(begin)}.*\n)(?:    .*\n|\n(?=    ))*)", text)[1]
+    exec(textwrap.dedent(block), names)
 
 
 def take(queue):
@@ -108,19 +116,20 @@ def test_dependents():
     assert second.get_status() == "finished"
 
 
+def test_worker():
+    rq.Queue("page", connection=there).enqueue(os.mkdir, "made", mode=0o700)
+    assert "1 tasks moved" in move(0, "page")
+    body = here.execute_command("GETJOB", "NOHANG", "FROM", "page")[0][2]
+    run_lines_of_page("import base64", body=body)
+    assert os.path.isdir("made")
+
+
 def test_back():
-    """As doc/migrating.md has it."""
-    queue = rq.Queue("back", connection=there)
+    queue = rq.Queue("default", connection=there)
     first = queue.enqueue(operator.add, 1, 2, meta={"who": "me"})
-    assert "1 tasks moved" in move(0, "back")
-    job = here.execute_command("GETJOB", "NOHANG", "FROM", "back")
-    task = json.loads(job[0][2])
-    key = task.pop("id")
-    with there.pipeline() as p:
-        p.hset(f"rq:job:{key}", mapping={name: base64.b64decode(value) if name in BYTES else value
-                                         for name, value in task.items()})
-        p.rpush("rq:queue:back", key).sadd("rq:queues", "rq:queue:back").execute()
-    here.execute_command("ACKJOB", job[0][1])
+    assert "1 tasks moved" in move(0, "default")
+    run_lines_of_page("while job :=", r=there, q=here, json=json, base64=base64)
+    assert here.execute_command("JSCAN", 0, "QUEUE", "default")[1] == []
     rq.SimpleWorker([queue], connection=there).work(burst=True)
     back = rq.job.Job.fetch(first.id, connection=there)
     assert back.get_status() == "finished" and back.result == 3 and back.meta == {"who": "me"}, back.to_dict()
@@ -157,7 +166,7 @@ with tempfile.TemporaryDirectory(prefix="pgdisque-test.") as directory:
                                   stdout=redis_log)
     try:
         wait_for(answers)
-        tests = [test_queues, test_dependents, test_back]
+        tests = [test_queues, test_dependents, test_worker, test_back]
         if int(rq.VERSION.split(".")[0]) < 2:
             tests.append(test_dead_worker)
         else:

@@ -220,10 +220,64 @@ function test($name)
     check($connection->del($list) === 1, 'the queue is empty again');
 }
 
+// A job of an application, and its dispatcher, for the worker of doc/migrating.md.
+class JobOfPage
+{
+    public $fails = false;
+}
+
+function app($name)
+{
+    return new class {
+        public function dispatchNow($job) { if ($job->fails) throw new Exception('no number'); }
+    };
+}
+
+function work_as_page()
+{
+    preg_match('/^       \$q = null;\n(?:       .*\n)*/m', file_get_contents(__DIR__ . '/../../doc/migrating.md'), $found);
+    eval(strtr($found[0], ['7711' => getenv('PORT'), "'default', 'mail'" => "'page-default', 'page-mail'"]));
+}
+
+function add_as_laravel($queue, $job)
+{
+    global $redis;
+    $redis->rawCommand('CLIENT', 'JOB-ID-REPLY', 'BULK');
+    $body = json_encode(['job' => 'Illuminate\Queue\CallQueuedHandler@call', 'data' => ['command' => serialize($job)]]);
+    return $redis->rawCommand('ADDJOB', $queue, $body, '0', 'BACKOFF', '1000');
+}
+
+function field_of($id, $name)
+{
+    global $redis;
+    $shown = $redis->rawCommand('SHOW', $id);
+    return $shown ? $shown[array_search($name, $shown, true) + 1] : null;
+}
+
+function test_page()
+{
+    global $client;
+    $client = 'the page';
+    $good = add_as_laravel('page-default', new JobOfPage());
+    $bad = new JobOfPage();
+    $bad->fails = true;
+    $bad = add_as_laravel('page-mail', $bad);
+    $process = proc_open([PHP_BINARY, __FILE__, 'page'], [1 => ['file', '/dev/null', 'w']], $pipes);
+    until(fn() => field_of($good, 'state') === null && field_of($bad, 'nacks') === 1);
+    kill_worker($process);
+    check(field_of($good, 'state') === null, 'a job is acknowledged');
+    check(field_of($bad, 'error') === 'no number', 'a job that fails is returned');
+}
+
 if (($argv[1] ?? '') === 'worker') {
     work($argv[2]);
     exit(0);
 }
+if (($argv[1] ?? '') === 'page') {
+    work_as_page();
+    exit(0);
+}
+test_page();
 test('phpredis');
 if (class_exists('Predis\Client'))
     test('predis');

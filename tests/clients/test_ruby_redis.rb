@@ -40,4 +40,18 @@ check(redis.llen('ruby-list') == 3 && redis.type('ruby-list') == 'list', 'a list
 check(redis.lrange('ruby-list', 0, -1) == %w[3 2 1], 'a list is read')
 check(redis.brpop('ruby-list', timeout: 1) == %w[ruby-list 1], 'a list is popped')
 check(redis.call([:getjob, 'FROM', 'ruby-list'])[0][2] == '2', 'a list is a queue')
+
+# The worker of doc/migrating.md, with classes of an application. The first job is done, the second fails.
+lines = File.read("#{__dir__}/../../doc/migrating.md")[/^    # Ruby: Sidekiq, Resque\n(?:    .*\n|\n(?=    ))*/]
+lines = lines.sub('7711', ENV['PORT']).sub('"default", "mail"', '"ruby-default", "ruby-mail"')
+classes = "class Good; def perform(n); end; end\nclass Bad; def perform(n); raise 'no number'; end; end\n"
+good = redis.call([:addjob, 'ruby-default', '{"class":"Good","args":[1]}', 0])
+bad = redis.call([:addjob, 'ruby-mail', '{"class":"Bad","args":[1]}', 0, 'BACKOFF', 1000])
+worker = spawn('ruby', '-e', classes + lines)
+ends_at = Time.now + 60
+sleep 0.05 until Time.now > ends_at || (redis.call([:show, good]).nil? && Hash[*redis.call([:show, bad])]['nacks'] == 1)
+check(redis.call([:show, good]).nil?, 'the worker of the page acknowledges a job')
+check(Hash[*redis.call([:show, bad])]['error'] == 'no number', 'the worker of the page returns a job that fails')
+Process.kill(:KILL, worker)
+Process.wait(worker)
 exit $failed

@@ -5,9 +5,9 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIST = pathlib.Path(__file__).resolve().parent / "blocks.list"
-KINDS = ("shell", "conf", "tested", "text", "not-run")
+KINDS = ("shell", "background", "server", "conf", "users", "sql", "python", "tested", "text", "not-run")
 CLIENT = "$ redis-cli -p 7711"  # begins a session
-PROMPT = re.compile(r"^(?:127\.0\.0\.1:7711)?> |^\$ ")
+PROMPT = re.compile(rf"^(?:127\.0\.0\.1:7711)?> |^{re.escape(CLIENT)}$")
 
 
 class Block:
@@ -108,7 +108,7 @@ def classify(blocks):
             row[4] = True
             block.kind, block.detail = row[2], row[3]
         elif PROMPT.match(block.lines[0]):
-            block.kind = "session" if not block.lines[0].startswith("$ ") or block.lines[0] == CLIENT else "console"
+            block.kind = "session"
         elif block.link:
             block.kind = "file"
         elif is_request_line(block):

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fault"))
@@ -17,7 +16,9 @@ import session  # noqa: E402
 
 ROOT = pathlib.Path(environment.ROOT)
 LIMIT_S = 60 * environment.SLOW
-
+PROGRAM = str(pathlib.Path(environment.PGDISQUE).resolve())
+# Debian's libraries belong to Debian's Python.
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 # As tests/support/server_process.c: below the ports of outgoing connections, and in turn for programs that run at once.
 FIRST_PORT, PORTS, PORTS_OF_A_PROGRAM = 15000, 15000, 64
@@ -32,26 +33,23 @@ def free_port():
             return port
 
 
-class Server:
-    """A server with a directory and a database of its own."""
+def end(process):
+    """Ends a process, and returns its status."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        return process.wait(LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
-    def __init__(self, place, database=None, options=()):
-        self.dir, self.port = place, free_port()
-        place.mkdir()
-        place.chmod(0o755)
-        self.command = [str(pathlib.Path(environment.PGDISQUE).resolve()), "--port", str(self.port), "--bind", "127.0.0.1", "--dir",
-                        str(place / "data"), "--enable-debug-command", "yes", *options]
-        self.command += ["--database", database] if database else []
-        self.process = None
-        self.start()
 
-    def start(self):
-        self.process = environment.spawn(self.command, str(self.dir / "log"), death=signal.SIGTERM, cwd=str(ROOT))
-        environment.until(self.is_ready, 60, f"the server at port {self.port} replies")
+class Running:
+    """A server: self.process, its port, and the file of its output."""
 
     def is_ready(self):
         if self.process.poll() is not None:
-            raise environment.Failure(f"the server ended:\n{environment.tail(self.dir / 'log', 20)}")
+            raise environment.Failure(f"the server ended with status {self.process.returncode}:\n{environment.tail(self.log, 30)}")
         with contextlib.suppress(OSError, EOFError):
             connection = session.Connection(self.port, 10)
             reply = connection.call("QLEN", "ready")
@@ -59,29 +57,65 @@ class Server:
             return reply == 0
         return False
 
+
+class Server(Running):
+    """A server with a directory of its own. Without a database it has an embedded Postgres."""
+
+    def __init__(self, place, database=None, http_port=0):
+        self.dir, self.log, self.port, self.http_port = place, place / "log", free_port(), http_port
+        place.mkdir()
+        place.chmod(0o755)
+        self.command = [PROGRAM, "--port", str(self.port), "--http-port", str(http_port), "--bind", "127.0.0.1", "--dir",
+                        str(place / "data"), "--enable-debug-command", "yes"]
+        self.command += ["--database", database] if database else []
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = environment.spawn(self.command, str(self.log), death=signal.SIGTERM, cwd=str(ROOT))
+        environment.until(self.is_ready, 60, f"the server at port {self.port} replies")
+
     def restart(self):
         self.process.wait(LIMIT_S)
         self.start()
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        return end(self.process)
+
+
+class Place:
+    """A server with an embedded Postgres, and a directory in which commands find the files that they name."""
+
+    def __init__(self, base):
+        base.mkdir()
+        base.chmod(0o755)
+        self.server, self.dir, self.web_port = Server(base / "server", http_port=free_port()), base / "work", free_port()
+        self.dir.mkdir()
+        for name in ("sql", "conf", "doc"):
+            (self.dir / name).symlink_to(ROOT / name)
+        (self.dir / "pgdisque").symlink_to(PROGRAM)
+        (self.dir / "python3").symlink_to(PYTHON)
+        (self.dir / "data").symlink_to(self.data())
+        (self.dir / "pgdisque.conf").write_text(f"port {self.server.port}\nbind 127.0.0.1\ndir {self.data()}\n")
+        # A reply with an error ends the block.
+        (self.dir / ".curlrc").write_text("silent\nshow-error\nfail\n")
+
+    def data(self):
+        return self.server.dir / "data"
+
+    def database(self):
+        return f"host={self.data() / 'postgres'} user=pgdisque dbname=postgres"
 
 
 class Machine:
-    """A Postgres for the servers of sessions, and one server with an embedded Postgres for shell commands."""
+    """A Postgres for the servers of sessions, and places for the commands of pages."""
 
     def __init__(self, base):
-        self.base, self.count, self.lock = base, 0, threading.Lock()
+        self.base, self.numbers = base, itertools.count(1)
         place = base / "postgres"
         place.mkdir()
         self.postgres = environment.Postgres(str(place), "max_connections = 100\n")
         self.postgres.start()
-        self.private = None
 
     def connection_string(self, name):
         return f"host={self.postgres.dir} user=pgdisque dbname={name}"
@@ -90,28 +124,19 @@ class Machine:
         return subprocess.run([environment.pg_program("psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-F", " ", self.connection_string(name)],
                               input=text, capture_output=True, text=True, timeout=LIMIT_S)
 
-    def fresh(self, options=()):
-        with self.lock:
-            self.count += 1
-            name = f"docs{self.count}"
-        self.sql(f"create database {name}")
-        return Server(self.base / name, self.connection_string(name), options)
+    def new_directory(self, name):
+        return self.base / f"{name}-{next(self.numbers)}"
 
-    def with_private(self):
-        """A server with an embedded Postgres, and a directory in which its commands find the files that they name."""
-        place = self.base / "work"
-        with self.lock:
-            if not self.private:
-                self.private = Server(self.base / "private")
-                place.mkdir()
-                for name in ("sql", "conf", "doc"):
-                    (place / name).symlink_to(ROOT / name)
-                (place / "pgdisque").symlink_to(pathlib.Path(environment.PGDISQUE).resolve())
-                (place / "data").symlink_to(self.private.dir / "data")
-                (place / "pgdisque.conf").write_text(f"port {self.private.port}\nbind 127.0.0.1\ndir {self.private.dir / 'data'}\n")
-            return self.private, place
+    def new_database(self):
+        name = f"docs{next(self.numbers)}"
+        self.sql(f"create database {name}")
+        return self.connection_string(name)
+
+    def fresh(self):
+        return Server(self.new_directory("server"), self.new_database())
+
+    def place(self, name):
+        return Place(self.new_directory(name))
 
     def stop(self):
-        if self.private:
-            self.private.stop()
         self.postgres.stop()

@@ -202,6 +202,14 @@ class Player:
             except (OSError, EOFError) as error:
                 raise Wrong(f"> {command}\n{error or 'the server has closed the connection'}") from None
 
+    def error_of(self, block):
+        """Plays a block. None, or the difference between its replies and those of the server."""
+        try:
+            self.play(block.lines)
+        except Wrong as wrong:
+            return f"{block}\n{wrong}"
+        return None
+
     def repeat(self, command, want):
         """Sends the command until its reply is that of the document."""
         deadline = time.monotonic() + self.timeout
