@@ -87,7 +87,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems test-upgrade test-packages test-container coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems test-clone test-upgrade test-packages test-container coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -192,6 +192,10 @@ test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS
 test-systems: ## `make run`, `make test`, `make install` on a bare Debian 13, for an hour; SYSTEMS=sid for another
 	@src/deps.sh systems
 	@tests/systems $(SYSTEMS)
+
+test-clone: ## build and start a fresh clone as README.md says, and play the sessions of that page
+	@src/deps.sh run
+	@tests/docs/clone
 
 test-packages: deb ## test the Debian package under systemd in a container, and the release; PACKAGES_ARGS
 	@src/deps.sh packages
