@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_bytes.h"
+
 static const char *reason_of_status(int status) {
     static const struct {
         int status;
@@ -68,8 +70,12 @@ void http_reply(struct http_conn *c, int status, const char *type, struct evbuff
 
 void http_reply_json(struct http_conn *c, int status, json_t *value) {
     struct evbuffer *body = evbuffer_new();
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    char *text = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 
+    if (text == NULL) {
+        status = 500;
+        text = xstrdup("{\"error\":\"the reply cannot be written as JSON\"}");
+    }
     evbuffer_add(body, text, strlen(text));
     evbuffer_add(body, "\n", 1);
     free(text);
@@ -78,5 +84,5 @@ void http_reply_json(struct http_conn *c, int status, json_t *value) {
 }
 
 void http_reply_problem(struct http_conn *c, int status, const char *text) {
-    http_reply_json(c, status, json_pack("{s:s}", "error", text));
+    http_reply_json(c, status, json_pack("{s:o}", "error", json_of_bytes(slice_str(text))));
 }

@@ -29,7 +29,7 @@ void http_set_safe_headers(struct http_conn *c);
 
 /* Takes body over. type: NULL means that there is no body. */
 void http_reply(struct http_conn *c, int status, const char *type, struct evbuffer *body);
-/* Takes value over. */
+/* Takes value over. NULL, or a value that has no text, becomes the status 500. */
 void http_reply_json(struct http_conn *c, int status, json_t *value);
 /* {"error": text} */
 void http_reply_problem(struct http_conn *c, int status, const char *text);

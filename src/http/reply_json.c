@@ -218,7 +218,7 @@ bool commands_from_json(struct slice text, struct command_list *list, char *err,
 
     list->count = 0;
     if (value == NULL) {
-        snprintf(err, err_size, "the body is not JSON: %s", why.text);
+        snprintf(err, err_size, "the body is not JSON: line %d, column %d", why.line, why.column);
         return false;
     }
     ok = add_commands(list, value, err, err_size);

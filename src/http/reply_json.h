@@ -36,7 +36,7 @@ struct command_list {
 };
 
 /* Reads a command, or an array of commands. A command is an array of texts, integers and {"base64": "..."}. The caller
- * frees the list. False: text is something else, and err has the reason. */
+ * frees the list. False: text is something else, and err has the reason, which is valid UTF-8. */
 bool commands_from_json(struct slice text, struct command_list *list, char *err, size_t err_size) MUST_CHECK;
 void command_list_free(struct command_list *list);
 

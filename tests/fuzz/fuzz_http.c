@@ -13,7 +13,7 @@ static void read_commands(struct slice text) {
     char err[256] = "";
 
     if (!commands_from_json(text, &list, err, sizeof err)) {
-        REQUIRE(*err != '\0');
+        REQUIRE(*err != '\0' && utf8_is_valid(slice_str(err)));
         return;
     }
     REQUIRE(list.count >= 1 && list.count <= COMMANDS_MAX);

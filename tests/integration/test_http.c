@@ -82,6 +82,8 @@ static void test_commands(void **state) {
     expect_http(http_run("{\"QLEN\": 1}"), 400, "expected an array");
     expect_http(http_run("nonsense"), 400, "the body is not JSON");
     expect_http(http_run(""), 400, "the body is not JSON");
+    expect_http(http_run("[\"\\u0\xc3\xa9"), 400, "the body is not JSON");
+    expect_http(http_run("[\"\xff\xfe\"]"), 400, "the body is not JSON");
     expect(c, ":2", "QLEN mail");
     redisFree(c);
 }
