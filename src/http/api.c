@@ -6,6 +6,7 @@
 #include <event2/buffer.h>
 #include <sodium.h>
 
+#include "base/json_bytes.h"
 #include "base/node.h"
 #include "http/http_reply.h"
 #include "http/http_run.h"
@@ -82,12 +83,6 @@ static void set_cookie(struct http_conn *c, const char *token, const char *age) 
     http_set_header(c, "Set-Cookie", cookie);
 }
 
-static json_t *name_to_json(const struct user *u) {
-    struct slice name = user_name(u);
-
-    return json_stringn(name.ptr, name.len);
-}
-
 static void end_session(struct http_conn *c) {
     struct page_session *s = http_run_session(c);
 
@@ -106,7 +101,7 @@ static void answer_login(struct http_conn *c, struct user *u) {
     end_session(c);
     page_session_begin(u, c->password, token);
     set_cookie(c, token, "");
-    http_reply_json(c, 200, json_pack("{s:o}", "user", name_to_json(u)));
+    http_reply_json(c, 200, json_pack("{s:o}", "user", json_of_bytes(user_name(u))));
     sodium_memzero(token, sizeof token);
 }
 
@@ -159,8 +154,9 @@ static void answer_session(struct http_conn *c, const struct user *u) {
         http_reply_json(c, 200, json_pack("{s:n,s:b,s:n,s:n}", "user", "login", 1, "version", "node"));
     else
         http_reply_json(c, 200,
-                        json_pack("{s:o,s:b,s:b,s:s,s:s}", "user", name_to_json(u), "login", 0, "cookie",
-                                  c->has_session, "version", PGDISQUE_VERSION, "node", node_self()->id));
+                        json_pack("{s:o,s:b,s:b,s:s,s:s}", "user", json_of_bytes(user_name(u)), "login", 0,
+                                  "cookie", c->has_session, "version", PGDISQUE_VERSION, "node",
+                                  node_self()->id));
 }
 
 static void on_session_end(void *arg, enum gateway_result result, struct slice replies) {

@@ -1,5 +1,6 @@
 // Starts the page: the session, the frame, and the view that the address names.
 import { ConnectionError, CommandError, LoginError, logout, session } from './api.js';
+import { show } from './bytes.js';
 import { bdi, button, element } from './dom.js';
 import { listenKeys } from './keys.js';
 import { follow, onConnection, stopFollowing } from './live.js';
@@ -63,7 +64,7 @@ function showProblem(root, error) {
             'p',
             {},
             'The user ',
-            bdi(user, { class: 'strong' }),
+            bdi(show(user), { class: 'strong' }),
             ' has no right to see this view. It needs the command ',
             element('code', {}, error.command),
             '.',

@@ -281,6 +281,18 @@ static void test_logins(void **state) {
     redisFree(c);
 }
 
+/* A name of any bytes. */
+static void test_name_of_bytes(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    freeReplyObject(redisCommand(c, "ACL SETUSER %b on >x", "\xff\xfe", (size_t)2));
+    expect_http(request_from("localhost", "GET /api/session", "Authorization: Basic //46eA==\r\n", ""), 200,
+                "{\"user\":{\"base64\":\"//4=\"},\"login\":false,");
+    freeReplyObject(redisCommand(c, "ACL DELUSER %b", "\xff\xfe", (size_t)2));
+    redisFree(c);
+}
+
 /* Connections that send nothing, or the beginning of a request, give way to the next one. RESP goes on. */
 static void test_many_connections(void **state) {
     struct wire w[CONNECTIONS_MAX];
@@ -424,6 +436,7 @@ int main(void) {
         cmocka_unit_test(test_address),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_logins),
+        cmocka_unit_test(test_name_of_bytes),
         cmocka_unit_test(test_many_connections),
         cmocka_unit_test(test_requests_at_once),
         cmocka_unit_test(test_client_that_goes),
