@@ -41,6 +41,20 @@ static int required_after(const struct doc *doc, const struct doc_arg *a) {
     return count;
 }
 
+/* In "key value [key value ...]" the bracket repeats the arguments from the first. Returns their number if the first is
+ * a key; 0: a is something else. */
+static int repeated_group(const struct doc *doc, const struct doc_arg *a) {
+    const struct doc_arg *first = arg_at(doc, doc->first), *again = arg_at(doc, a->first);
+
+    if (a->type != DOC_BLOCK || !a->optional || !is_key(first, false))
+        return 0;
+    for (; again != NULL; again = next_arg(doc, again), first = next_arg(doc, first)) {
+        if (first == a || !slice_equal(first->name, again->name))
+            return 0;
+    }
+    return first == a ? a->children : 0;
+}
+
 /* ---- positions in all calls ---- */
 
 static void extend(struct key_range *range, const struct doc *doc, const struct doc_arg *a, int place) {
@@ -66,10 +80,21 @@ struct key_range command_key_range(const struct command *cmd) {
             extend(&range, &doc, a, place);
         range.movable = range.movable || (key && !fixed);
         counted = counted || is_count_of_keys(a);
+        if (repeated_group(&doc, a) > 0) {
+            range.last = -1;
+            range.step = repeated_group(&doc, a);
+        }
         fixed = fixed && !a->optional && !a->multiple && !counted;
         place += 1 + has_word(a);
     }
     return range;
+}
+
+int key_range_next(const struct key_range *range, int argc, int at) {
+    int last = range->last < 0 ? argc + range->last : range->last;
+    int next = at == 0 ? range->first : at + range->step;
+
+    return !range->movable && next > at && next <= last && next < argc ? next : 0;
 }
 
 /* ---- positions in one call ---- */
@@ -113,7 +138,10 @@ static void command_keys_take_keys(struct finder *f, const struct doc_arg *a) {
 /* False if the keys after a cannot be found. */
 static bool command_keys_step(struct finder *f, const struct doc_arg *a) {
     bool key = is_key(a, f->numkeys > 0);
+    int group = repeated_group(f->doc, a);
 
+    for (; group > 0 && f->place < f->argc; f->place += group)
+        f->out[f->found++] = f->place;
     if (a->optional && !key) {
         f->lost = true;
         return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "commands/command_keys.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
 #include "commands/refused.h"
@@ -64,24 +65,20 @@ static bool family_accepts(const struct command *cmd, struct slice key) {
     return false;
 }
 
-/* The distance of the keys among the arguments; 0: there is only one. */
-static int step_of_keys(const struct command *cmd) {
-    return cmd->handler == cmd_mget ? 1 : cmd->handler == cmd_mset ? 2 : 0;
-}
-
 bool library_keys_fit_or_reply(struct req *r) {
     const struct family *f = library_family(r->cmd);
-    int step = step_of_keys(r->cmd);
+    struct key_range keys;
     struct refused refused;
 
-    for (int i = 1; f != NULL && i < r->argc; i += step) {
-        if (!family_accepts(r->cmd, r->argv[i])) {
+    if (f == NULL)
+        return true;
+    keys = command_key_range(r->cmd);
+    for (int at = 0; (at = key_range_next(&keys, r->argc, at)) > 0;) {
+        if (!family_accepts(r->cmd, r->argv[at])) {
             refused = (struct refused){ usage_name(r->cmd), f->why };
             reply_refused(r, &refused);
             return false;
         }
-        if (step == 0)
-            break;
     }
     return true;
 }

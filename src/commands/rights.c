@@ -138,12 +138,11 @@ static unsigned access_of(const struct command *cmd, size_t index) {
 
 static size_t places_of_keys(const struct command *cmd, int argc, const struct slice *argv, int *places) {
     const struct key_range *range = &ranges[cmd->id];
-    int last = range->last < 0 ? argc + range->last : range->last;
     size_t count = 0;
 
     if (range->movable)
         return (size_t)command_find_keys(cmd, argc, argv, places);
-    for (int at = range->first; at > 0 && at <= last && at < argc; at++)
+    for (int at = 0; (at = key_range_next(range, argc, at)) > 0;)
         places[count++] = at;
     return count;
 }

@@ -146,7 +146,9 @@ static const struct row {
     { "GET stat:shop", "APPPO" },
     { "SET stat:shop 1", "APPPO" },
     { "MGET stat:shop", "APPPO" },
+    { "MGET stat:else stat:shop", "APPPO" },
     { "MSET stat:shop 1", "APPPO" },
+    { "MSET stat:else 1 stat:shop 2", "APPPO" },
     { "INCRBY stat:shop 1", "APPPO" },
     { "BITFIELD h|held INCRBY u16 #0 1", "APPPO" },
     { "BITFIELD_RO h|held GET u16 #0", "APPPO" },
@@ -410,7 +412,7 @@ static int make_users(void **state) {
     expect(c, "+OK", "ACL SETUSER manager on >secret ~* &* +@all");
     expect(c, "+OK", "ACL SETUSER reader on >secret %%R~shop:* &* +@all -@admin");
     expect(c, "+OK", "ACL SETUSER writer on >secret %%W~shop:* &* +@all -@admin");
-    expect(c, "+OK", "ACL SETUSER other on >secret ~else:* &else:* +@all -@admin");
+    expect(c, "+OK", "ACL SETUSER other on >secret ~else:* ~stat:else &else:* +@all -@admin");
     expect(c, "+OK", "ACL SETUSER default resetpass >another");
     redisFree(c);
     manager = log_in(MANAGER);

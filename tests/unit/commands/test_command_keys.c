@@ -14,14 +14,18 @@ static struct command with(const char *synopsis) {
     return (struct command){ .name = "x", .arity = -1, .args = synopsis };
 }
 
-static void assert_range(const char *synopsis, int first, int last, bool movable) {
+static void assert_range_in_steps(const char *synopsis, int first, int last, int step, bool movable) {
     struct command cmd = with(synopsis);
     struct key_range range = command_key_range(&cmd);
 
     assert_int_equal(range.first, first);
     assert_int_equal(range.last, last);
-    assert_int_equal(range.step, first != 0);
+    assert_int_equal(range.step, step);
     assert_int_equal(range.movable, movable);
+}
+
+static void assert_range(const char *synopsis, int first, int last, bool movable) {
+    assert_range_in_steps(synopsis, first, last, first != 0, movable);
 }
 
 /* keys and words are separated by blanks; the first word is the command. */
@@ -73,6 +77,16 @@ static void test_several(void **state) {
     assert_keys("key [key ...] timeout", "X", "");
 }
 
+static void test_in_groups(void **state) {
+    (void)state;
+    assert_range_in_steps("key value [key value ...]", 1, -1, 2, false);
+    assert_keys("key value [key value ...]", "X a 1", "a");
+    assert_keys("key value [key value ...]", "X a 1 b 2 c 3", "a b c");
+    assert_keys("key value [key value ...]", "X a 1 b", "a b");
+    assert_range("key field value [field value ...]", 1, 1, false);
+    assert_keys("key field value [field value ...]", "X a f 1 g 2", "a");
+}
+
 static void test_behind_a_word(void **state) {
     (void)state;
     assert_range("[NOHANG] [TIMEOUT ms] FROM queue [queue ...]", 0, 0, true);
@@ -102,7 +116,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_none),    cmocka_unit_test(test_at_fixed_places),
         cmocka_unit_test(test_several), cmocka_unit_test(test_behind_a_word),
-        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_counted), cmocka_unit_test(test_in_groups),
     };
 
     return cmocka_run_group_tests_name("command_keys", tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "commands/client_line.h"
 #include "commands/cmd_monitor.h"
 #include "commands/command_docs.h"
+#include "commands/command_keys.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
 #include "commands/refused.h"
@@ -634,6 +635,34 @@ static void test_rights_of_subcommands(void **state) {
     }
 }
 
+/* GETKEYS names the keys whose rights are checked: in calls of all lengths, with words that are no literals. */
+static void test_keys_of_calls(void **state) {
+    size_t count, several = 0;
+    const struct command *table = command_table(&count);
+    struct slice argv[9];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(argv); i++)
+        argv[i] = SLICE("x");
+    for (size_t i = 0; i < count; i++) {
+        struct key_range range = command_key_range(&table[i]);
+        int places[LENGTH(argv)];
+
+        if (range.movable || range.first != 1)
+            continue;
+        several += range.step > 1;
+        for (int argc = table[i].arity < 0 ? -table[i].arity : table[i].arity; argc <= (int)LENGTH(argv);
+             argc++) {
+            int found = command_find_keys(&table[i], argc, argv, places), checked = 0;
+
+            for (int at = 0; (at = key_range_next(&range, argc, at)) > 0; checked++)
+                assert_true(checked < found && places[checked] == at);
+            assert_int_equal(checked, found);
+        }
+    }
+    assert_true(several > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_every_command_is_found, reset),
@@ -657,6 +686,7 @@ int main(void) {
         cmocka_unit_test_setup(test_held_leaves_no_trace, reset),
         cmocka_unit_test(test_docs),
         cmocka_unit_test(test_rights_of_subcommands),
+        cmocka_unit_test(test_keys_of_calls),
         cmocka_unit_test(test_broken_synopses),
         cmocka_unit_test(test_too_long_synopsis),
         cmocka_unit_test(test_every_command_has_docs),
