@@ -14,6 +14,15 @@
 #include "http/reply_json.h"
 #include "version.h"
 
+/* Larger commands are read only after the login, so that the time for bodies of clients without a login is bounded. */
+#define BODY_BEFORE_LOGIN_MAX ((size_t)16 * 1024)
+/* The most bytes of a user and a password as JSON. */
+#define LOGIN_BODY_MAX ((size_t)4 * 1024)
+
+static size_t body_len(const struct http_conn *c) {
+    return evbuffer_get_length(evhttp_request_get_input_buffer(c->req));
+}
+
 static struct slice body_of(const struct http_conn *c) {
     struct evbuffer *body = evhttp_request_get_input_buffer(c->req);
 
@@ -55,19 +64,31 @@ static void answer_command(struct http_conn *c, struct slice replies) {
     http_reply_json(c, 200, json_pack("{s:o}", "replies", all));
 }
 
-void api_command(struct http_conn *c) {
+static void refuse_commands(struct http_conn *c, const char *why) {
+    http_run_cancel(c);
+    http_reply_problem(c, 400, why);
+}
+
+static void run_body(struct http_conn *c) {
     struct command_list list;
     char err[256];
 
     if (!commands_from_json(body_of(c), &list, err, sizeof err)) {
-        http_reply_problem(c, 400, err);
+        refuse_commands(c, err);
         return;
     }
     if (can_run(&list))
         http_run_list(c, &list, answer_command);
     else
-        http_reply_problem(c, 400, "ERR this command needs a connection of RESP");
+        refuse_commands(c, "ERR this command needs a connection of RESP");
     command_list_free(&list);
+}
+
+void api_command(struct http_conn *c) {
+    if (body_len(c) > BODY_BEFORE_LOGIN_MAX)
+        http_run_log_in(c, run_body);
+    else
+        run_body(c);
 }
 
 /* ---- sessions ---- */
@@ -130,8 +151,7 @@ static void login(struct http_conn *c, const json_t *user, const json_t *passwor
     (void)http_run_start(c, &call);
 }
 
-void api_login(struct http_conn *c) {
-    struct slice text = body_of(c);
+static void login_from_body(struct http_conn *c, struct slice text) {
     json_t *body = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
     const json_t *user = json_object_get(body, "user");
     const json_t *password = json_object_get(body, "password");
@@ -141,6 +161,13 @@ void api_login(struct http_conn *c) {
     else
         http_reply_problem(c, 400, "expected {\"user\": \"...\", \"password\": \"...\"}");
     json_decref(body);
+}
+
+void api_login(struct http_conn *c) {
+    if (body_len(c) > LOGIN_BODY_MAX)
+        http_reply_problem(c, 413, "the body of a login has at most 4096 bytes");
+    else
+        login_from_body(c, body_of(c));
 }
 
 void api_logout(struct http_conn *c) {

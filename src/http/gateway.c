@@ -12,6 +12,7 @@
 #include "http/reply_scan.h"
 #include "net/client.h"
 #include "net/connection.h"
+#include "net/resp.h"
 
 struct gateway {
     struct bufferevent *stream;
@@ -98,14 +99,13 @@ static void gateway_on_event(struct bufferevent *stream, short what, void *arg) 
 }
 
 void gateway_send(struct gateway *g, const struct slice *words, size_t count) {
-    struct evbuffer *out = bufferevent_get_output(g->stream);
+    struct buf command = { 0 };
 
-    evbuffer_add_printf(out, "*%zu\r\n", count);
-    for (size_t i = 0; i < count; i++) {
-        evbuffer_add_printf(out, "$%zu\r\n", words[i].len);
-        evbuffer_add(out, words[i].ptr, words[i].len);
-        evbuffer_add(out, "\r\n", 2);
-    }
+    resp_array(&command, count);
+    for (size_t i = 0; i < count; i++)
+        resp_bulk(&command, words[i]);
+    evbuffer_add(bufferevent_get_output(g->stream), buf_ptr(&command), buf_len(&command));
+    buf_free(&command);
     g->awaited++;
 }
 

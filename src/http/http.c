@@ -19,6 +19,7 @@
 #include "http/http_reply.h"
 #include "http/http_run.h"
 #include "http/page_file.h"
+#include "http/reply_json.h"
 #include "jobs/bootstrap.h"
 #include "net/sockets.h"
 #include "pg/db.h"

@@ -33,6 +33,8 @@ struct http_conn {
     struct event_stream *events; /* the stream of events that is its reply; NULL: none */
     struct event *readable;      /* watches the socket during a request */
     bool is_single;              /* the request is one command, and the reply is that to the command */
+    /* Sends the commands of the request when it is logged in; NULL: they are sent. */
+    void (*on_login)(struct http_conn *c);
     /* Replies to the request, from the replies to its commands. */
     void (*answer)(struct http_conn *c, struct slice replies);
     bool has_session; /* the request has the cookie of this session of the page */

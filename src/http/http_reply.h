@@ -16,6 +16,7 @@
     X(403, "Forbidden")              \
     X(404, "Not Found")              \
     X(405, "Method Not Allowed")     \
+    X(413, "Content Too Large")      \
     X(415, "Unsupported Media Type") \
     X(500, "Internal Server Error")  \
     X(503, "Service Unavailable")

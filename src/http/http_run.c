@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "http/http_reply.h"
+#include "http/reply_json.h"
 
 /* The most bytes of a user and a password with a colon between them. */
 #define LOGIN_MAX 1024
@@ -155,8 +156,7 @@ struct gateway *http_run_open(struct http_conn *c,
 
 /* ---- runs ---- */
 
-static void on_run_end(void *arg, enum gateway_result result, struct slice replies) {
-    struct http_conn *c = arg;
+static void run_end(struct http_conn *c, enum gateway_result result, struct slice replies) {
     struct gateway *run = c->run;
     struct slice error;
 
@@ -170,9 +170,25 @@ static void on_run_end(void *arg, enum gateway_result result, struct slice repli
     gateway_close(run);
 }
 
+static void on_run_replies(void *arg, enum gateway_result result, struct slice replies) {
+    struct http_conn *c = arg;
+    void (*on_login)(struct http_conn * c) = c->on_login;
+
+    c->on_login = NULL;
+    if (on_login != NULL && result == GATEWAY_REPLIED)
+        on_login(c);
+    else
+        run_end(c, result, replies);
+}
+
+void http_run_log_in(struct http_conn *c, void (*on_login)(struct http_conn *c)) {
+    if (http_run_open(c, on_run_replies) != NULL)
+        c->on_login = on_login;
+}
+
 void http_run_word(struct http_conn *c, struct slice command,
                    void (*answer)(struct http_conn *c, struct slice replies)) {
-    struct gateway *g = http_run_open(c, on_run_end);
+    struct gateway *g = http_run_open(c, on_run_replies);
 
     c->is_single = true;
     c->answer = answer;
@@ -182,7 +198,7 @@ void http_run_word(struct http_conn *c, struct slice command,
 
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies)) {
-    struct gateway *g = http_run_open(c, on_run_end);
+    struct gateway *g = c->run != NULL ? c->run : http_run_open(c, on_run_replies);
 
     c->is_single = list->is_single;
     c->answer = answer;

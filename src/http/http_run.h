@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/util.h"
+#include "http/command_json.h"
 #include "http/gateway.h"
 #include "http/http_conn.h"
-#include "http/reply_json.h"
 
 /*
  * Runs the commands of an HTTP request, as the user of its login: that of HTTP's Basic authentication, or else that of
@@ -29,6 +29,9 @@ void http_run_reply_failure(struct http_conn *c, enum gateway_result result, str
 /* Runs a command of one word. answer replies to the request; if the command has failed, it is not called. */
 void http_run_word(struct http_conn *c, struct slice command,
                    void (*answer)(struct http_conn *c, struct slice replies));
+/* Logs the request in and calls on_login, which runs commands by http_run_list(), or replies. If the login fails, the
+ * request has its reply, and on_login is not called. */
+void http_run_log_in(struct http_conn *c, void (*on_login)(struct http_conn *c));
 /* Runs the commands of the list. answer gets the replies, errors of several commands included. */
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies));
@@ -36,7 +39,7 @@ void http_run_list(struct http_conn *c, const struct command_list *list,
 void http_cookie_name(const struct http_conn *c, char *name, size_t size);
 /* The session of the request's cookie, or NULL. */
 struct page_session *http_run_session(struct http_conn *c);
-/* Ends the run of a connection that is closed. */
+/* Ends the run of a connection, if there is one. */
 void http_run_cancel(struct http_conn *c);
 /* Replies 503 and returns false if too many connections run commands. */
 bool http_run_has_room_or_reply(struct http_conn *c) MUST_CHECK;

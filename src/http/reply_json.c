@@ -1,15 +1,11 @@
-/* Turns commands from JSON into words, and replies into JSON. */
+/* Turns replies into JSON. */
 #include "http/reply_json.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sodium.h>
 
 #include "base/json_bytes.h"
 #include "http/reply_scan.h"
-
-/* ---- replies ---- */
 
 static json_t *reply_to_array(struct slice *replies, size_t count) {
     json_t *out = json_array();
@@ -125,105 +121,4 @@ struct slice reply_text(struct slice replies) {
     struct reply_head head;
 
     return reply_head_read(replies, &head) ? reply_head_text(replies, &head) : SLICE("");
-}
-
-/* ---- commands ---- */
-
-static bool word_from_base64(const json_t *value, struct slice *out) {
-    const char *text = json_string_value(json_object_get(value, "base64"));
-    size_t size, len;
-    unsigned char *bytes;
-
-    if (text == NULL || json_object_size(value) != 1)
-        return false;
-    size = strlen(text) / 4 * 3 + 3;
-    bytes = xmalloc(size);
-    if (sodium_base642bin(bytes, size, text, strlen(text), NULL, &len, NULL,
-                          sodium_base64_VARIANT_ORIGINAL) != 0) {
-        free(bytes);
-        return false;
-    }
-    *out = (struct slice){ (char *)bytes, len };
-    return true;
-}
-
-static bool word_from_json(const json_t *value, struct slice *out) {
-    if (json_is_string(value)) {
-        struct slice text = { json_string_value(value), json_string_length(value) };
-
-        *out = (struct slice){ slice_dup(text), text.len };
-        return true;
-    }
-    if (json_is_integer(value)) {
-        char *digits = xasprintf("%lld", (long long)json_integer_value(value));
-
-        *out = slice_str(digits);
-        return true;
-    }
-    return word_from_base64(value, out);
-}
-
-void command_list_free(struct command_list *list) {
-    for (size_t i = 0; i < list->count; i++) {
-        for (size_t j = 0; j < list->commands[i].count; j++)
-            free((char *)list->commands[i].words[j].ptr);
-        free(list->commands[i].words);
-    }
-    list->count = 0;
-}
-
-/* Appends the command to the list. */
-static bool add_command(struct command_list *list, const json_t *array, char *err, size_t err_size) {
-    struct command_words *c = &list->commands[list->count];
-    size_t size = json_array_size(array);
-
-    if (!json_is_array(array) || size == 0 || size > COMMAND_WORDS_MAX) {
-        snprintf(err, err_size, "expected an array of 1 to %d words, such as [\"QLEN\", \"emails\"]",
-                 COMMAND_WORDS_MAX);
-        return false;
-    }
-    c->words = xcalloc(size, sizeof *c->words);
-    list->count++;
-    for (c->count = 0; c->count < size; c->count++) {
-        if (word_from_json(json_array_get(array, c->count), &c->words[c->count]))
-            continue;
-        snprintf(err, err_size, "word %zu is neither a text nor an integer nor {\"base64\": \"...\"}",
-                 c->count);
-        return false;
-    }
-    return true;
-}
-
-static bool add_commands(struct command_list *list, const json_t *value, char *err, size_t err_size) {
-    size_t size = json_array_size(value);
-
-    list->is_single = !json_is_array(json_array_get(value, 0));
-    if (list->is_single)
-        return add_command(list, value, err, err_size);
-    if (size > COMMANDS_MAX) {
-        snprintf(err, err_size, "expected at most %d commands", COMMANDS_MAX);
-        return false;
-    }
-    for (size_t i = 0; i < size; i++) {
-        if (!add_command(list, json_array_get(value, i), err, err_size))
-            return false;
-    }
-    return true;
-}
-
-bool commands_from_json(struct slice text, struct command_list *list, char *err, size_t err_size) {
-    json_error_t why;
-    json_t *value = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-    bool ok;
-
-    list->count = 0;
-    if (value == NULL) {
-        snprintf(err, err_size, "the body is not JSON: line %d, column %d", why.line, why.column);
-        return false;
-    }
-    ok = add_commands(list, value, err, err_size);
-    json_decref(value);
-    if (!ok)
-        command_list_free(list);
-    return ok;
 }

@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "check.h"
+#include "http/command_json.h"
 #include "http/reply_json.h"
 #include "http/reply_scan.h"
 

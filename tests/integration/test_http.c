@@ -80,10 +80,10 @@ static void test_commands(void **state) {
     expect_http(http_run("[1.5]"), 400, "word 0 is neither");
     expect_http(http_run("[\"ECHO\", {\"base64\": \"!\"}]"), 400, "word 1 is neither");
     expect_http(http_run("{\"QLEN\": 1}"), 400, "expected an array");
-    expect_http(http_run("nonsense"), 400, "the body is not JSON");
-    expect_http(http_run(""), 400, "the body is not JSON");
+    expect_http(http_run("nonsense"), 400, "expected an array");
+    expect_http(http_run(""), 400, "expected an array");
     expect_http(http_run("[\"\\u0\xc3\xa9"), 400, "the body is not JSON");
-    expect_http(http_run("[\"\xff\xfe\"]"), 400, "the body is not JSON");
+    expect_http(http_run("[\"\xff\xfe\"]"), 400, "word 0 is neither");
     expect(c, ":2", "QLEN mail");
     redisFree(c);
 }
@@ -281,6 +281,37 @@ static void test_logins(void **state) {
     redisFree(c);
 }
 
+/* A command with so many bytes as its last word. */
+static char *large_command(const char *start, size_t len) {
+    char *text = xmalloc(strlen(start) + len + 4);
+
+    sprintf(text, "%s\"%*s\"]", start, (int)len, "x");
+    return text;
+}
+
+/* A large body is read only after the login, and that of a login is small. */
+static void test_large_bodies(void **state) {
+    static const char *const login = "Authorization: Basic ZGVmYXVsdDpzZWNyZXQ=\r\n" JSON_TYPE;
+    char *add = large_command("[\"RPUSH\", \"large\", ", 1000 * 1000),
+         *wrong = large_command("nonsense", 20000);
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    expect_http(http_run(add), 200, "{\"reply\":1}");
+    expect_http(http_run(wrong), 400, "expected an array");
+    expect(c, "+OK", "CONFIG SET requirepass secret");
+    expect_http(http_run(wrong), 401, "NOAUTH");
+    expect_http(http_post("/api/command", login, wrong), 400, "expected an array");
+    expect_http(http_post("/api/command", login, add), 200, "{\"reply\":2}");
+    expect_http(http_post("/api/login", JSON_TYPE, wrong), 413, "at most 4096 bytes");
+    expect(c, "+OK", "AUTH secret");
+    expect(c, "+OK", "CONFIG SET requirepass %s", "");
+    expect(c, ":2", "LLEN large");
+    redisFree(c);
+    free(add);
+    free(wrong);
+}
+
 /* A name of any bytes. */
 static void test_name_of_bytes(void **state) {
     redisContext *c = client_open_on(&s);
@@ -436,6 +467,7 @@ int main(void) {
         cmocka_unit_test(test_address),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_logins),
+        cmocka_unit_test(test_large_bodies),
         cmocka_unit_test(test_name_of_bytes),
         cmocka_unit_test(test_many_connections),
         cmocka_unit_test(test_requests_at_once),

@@ -1,4 +1,4 @@
-/* Replies of RESP3 as JSON: the end of a reply in pieces, values, maps, hostile bytes; commands from JSON. */
+/* Replies of RESP3 as JSON: the end of a reply in pieces, values, maps, hostile bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,40 +93,12 @@ static void test_broken(void **state) {
     expect_broken(SLICE("*999999999999999999\r\n"));
 }
 
-static void expect_wrong(const char *text, const char *part) {
-    struct command_list list;
-    char err[256];
-
-    assert_false(commands_from_json(slice_str(text), &list, err, sizeof err));
-    assert_non_null(strstr(err, part));
-    assert_int_equal(list.count, 0);
-}
-
-static void test_commands(void **state) {
-    struct command_list list;
-    char err[256];
-
-    (void)state;
-    assert_true(commands_from_json(SLICE("[\"a\", 1, {\"base64\": \"/wA=\"}]"), &list, err, sizeof err));
-    assert_true(list.is_single);
-    assert_int_equal(list.commands[0].count, 3);
-    assert_true(slice_equal(list.commands[0].words[2], SLICE("\xff\x00")));
-    command_list_free(&list);
-    assert_true(commands_from_json(SLICE("[[\"a\"], [\"b\", -5]]"), &list, err, sizeof err));
-    assert_false(list.is_single);
-    assert_int_equal(list.count, 2);
-    assert_true(slice_equal(list.commands[1].words[1], SLICE("-5")));
-    command_list_free(&list);
-    expect_wrong("[[\"a\"], [true]]", "word 0 is neither");
-    expect_wrong("[[]]", "expected an array of 1 to");
-    expect_wrong("[[\"a\"], 5]", "expected an array of 1 to");
-    expect_wrong("\"a\"", "not JSON");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_groups),   cmocka_unit_test(test_next_reply),
-        cmocka_unit_test(test_broken), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_next_reply),
+        cmocka_unit_test(test_broken),
     };
 
     return cmocka_run_group_tests_name("reply_json", tests, NULL, NULL);
