@@ -363,25 +363,37 @@ bool json_unescape(struct slice value, char *out, struct slice *text) {
 
 /* ---- writing ---- */
 
-static void add_character(struct buf *b, const char *at, size_t len) {
-    unsigned char c = (unsigned char)*at;
+static void add_escape(struct buf *b, char c) {
+    static const char marks[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *mark = c == '\0' ? NULL : strchr(marks, c);
 
-    if (c == '"' || c == '\\')
-        buf_append(b, "\\", 1);
-    if (c < 0x20)
-        buf_printf(b, "\\u%04x", c);
+    if (mark == NULL)
+        buf_printf(b, "\\u%04x", (unsigned char)c);
     else
-        buf_append(b, at, len);
+        buf_append(b, (char[]){ '\\', letters[mark - marks] }, 2);
 }
 
-static bool add_string(struct buf *b, struct slice text) {
+static bool needs_escape(unsigned char c) {
+    return c < 0x20 || c == '"' || c == '\\';
+}
+
+bool json_add_string(struct buf *b, struct slice text) {
+    size_t added = 0;
+
     buf_append(b, "\"", 1);
     for (size_t at = 0, len; at < text.len; at += len) {
-        len = utf8_character_len(text, at);
+        unsigned char c = (unsigned char)text.ptr[at];
+
+        len = c < 0x80 ? 1 : utf8_character_len(text, at);
         if (len == 0)
             return false;
-        add_character(b, text.ptr + at, len);
+        if (!needs_escape(c))
+            continue;
+        buf_append(b, text.ptr + added, at - added);
+        add_escape(b, text.ptr[at]);
+        added = at + 1;
     }
+    buf_append(b, text.ptr + added, text.len - added);
     buf_append(b, "\"", 1);
     return true;
 }
@@ -389,7 +401,7 @@ static bool add_string(struct buf *b, struct slice text) {
 static bool json_add_name(struct buf *b, struct slice name) {
     if (buf_ptr(b)[buf_len(b) - 1] != '{')
         buf_append(b, ",", 1);
-    if (!add_string(b, name))
+    if (!json_add_string(b, name))
         return false;
     buf_append(b, ":", 1);
     return true;
@@ -400,7 +412,7 @@ void json_begin(struct buf *b) {
 }
 
 bool json_add_text(struct buf *b, struct slice name, struct slice text) {
-    return json_add_name(b, name) && add_string(b, text);
+    return json_add_name(b, name) && json_add_string(b, text);
 }
 
 bool json_add_value(struct buf *b, struct slice name, struct slice value) {

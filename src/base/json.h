@@ -37,6 +37,8 @@ bool json_unescape(struct slice value, char *out, struct slice *text) MUST_CHECK
 /* Sets *text to the characters of a JSON string. False if value is not a string, or has escapes. */
 bool json_plain_string(struct slice value, struct slice *text) MUST_CHECK;
 
+/* Appends the text as a JSON string. False if it is not valid UTF-8: the string in b is then incomplete. */
+bool json_add_string(struct buf *b, struct slice text) MUST_CHECK;
 /*
  * Writes a JSON object: json_begin(), one call for each field, json_end(). A function returns false if a name or text
  * is not valid UTF-8. The bytes in b are then incomplete and must not be used.

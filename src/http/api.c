@@ -52,16 +52,16 @@ static bool can_run(const struct command_list *list) {
 }
 
 static void answer_command(struct http_conn *c, struct slice replies) {
-    json_t *all;
+    struct buf text = { 0 };
 
-    if (c->is_single) {
-        http_reply_json(c, 200, json_pack("{s:o}", "reply", reply_to_json(&replies)));
-        return;
+    buf_append_str(&text, c->is_single ? "{\"reply\":" : "{\"replies\":[");
+    while (replies.len > 0) {
+        reply_to_json(&replies, &text);
+        if (replies.len > 0)
+            buf_append_str(&text, ",");
     }
-    all = json_array();
-    while (replies.len > 0)
-        json_array_append_new(all, reply_to_json(&replies));
-    http_reply_json(c, 200, json_pack("{s:o}", "replies", all));
+    buf_append_str(&text, c->is_single ? "}" : "]}");
+    http_reply_json_text(c, 200, &text);
 }
 
 static void refuse_commands(struct http_conn *c, const char *why) {

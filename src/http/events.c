@@ -7,6 +7,7 @@
 #include <event2/buffer.h>
 
 #include "base/clock.h"
+#include "base/json_bytes.h"
 #include "base/stats.h"
 #include "base/timer.h"
 #include "batch/batch.h"
@@ -55,19 +56,6 @@ static void read_server_figures(void) {
     free(streams.server);
     streams.server = json_dumps(figures, JSON_COMPACT);
     json_decref(figures);
-}
-
-/* QSTAT replies names and values in turns. */
-static json_t *pairs_to_object(json_t *pairs) {
-    json_t *object;
-
-    if (!json_is_array(pairs))
-        return pairs;
-    object = json_object();
-    for (size_t i = 0; i + 1 < json_array_size(pairs); i += 2)
-        json_object_set(object, json_string_value(json_array_get(pairs, i)), json_array_get(pairs, i + 1));
-    json_decref(pairs);
-    return object;
 }
 
 /* ---- the life of a stream ---- */
@@ -166,12 +154,11 @@ static void refuse_stream(struct http_conn *c, int status, json_t *problem) {
 static void on_queue_figures(struct event_stream *s, struct slice reply) {
     struct slice error;
     bool failed = reply_is_error(reply, &error);
-    json_t *value;
-    char *text;
+    struct buf text = { 0 };
 
     s->is_waiting = false;
     if (failed && !s->is_open) {
-        refuse_stream(s->conn, http_error_status(error), reply_to_json(&reply));
+        refuse_stream(s->conn, http_error_status(error), json_pack("{s:o}", "error", json_of_bytes(error)));
         return;
     }
     if (failed) {
@@ -180,11 +167,10 @@ static void on_queue_figures(struct event_stream *s, struct slice reply) {
     }
     if (!s->is_open)
         stream_open(s);
-    value = pairs_to_object(reply_to_json(&reply));
-    text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    stream_write(s, text);
-    free(text);
-    json_decref(value);
+    reply_pairs_to_json(&reply, &text); /* QSTAT replies names and values in turns */
+    buf_append(&text, "", 1);
+    stream_write(s, buf_ptr(&text));
+    buf_free(&text);
 }
 
 static size_t streams_of(const struct user *u) {

@@ -63,8 +63,10 @@ static void gateway_take_replies(struct gateway *g) {
     while (g->awaited > 0) {
         enum reply_scan_result result = reply_scan_next(&g->scan, received(g));
 
-        if (result == REPLY_BROKEN)
-            g->done(g->arg, GATEWAY_CLOSED, SLICE(""));
+        if (result == REPLY_BROKEN || g->scan.values > GATEWAY_VALUES_MAX) {
+            g->done(g->arg, result == REPLY_BROKEN ? GATEWAY_CLOSED : GATEWAY_TOO_LARGE, SLICE(""));
+            return;
+        }
         if (result != REPLY_COMPLETE)
             return;
         g->awaited--;

@@ -13,14 +13,15 @@
  */
 struct gateway;
 
-/* Maximum size of the replies that have not been passed on. */
+/* Maximum size of the replies that have not been passed on, and of their values: they become JSON in one turn. */
 #define GATEWAY_REPLY_MAX ((size_t)8 * 1024 * 1024)
+#define GATEWAY_VALUES_MAX 400000
 
 enum gateway_result {
     GATEWAY_REPLIED,   /* replies has the replies to all commands, errors included */
     GATEWAY_REFUSED,   /* replies is the error to the login */
     GATEWAY_CLOSED,    /* the connection ended before the replies: the commands may have been executed */
-    GATEWAY_TOO_LARGE, /* the replies exceed GATEWAY_REPLY_MAX */
+    GATEWAY_TOO_LARGE, /* the replies exceed GATEWAY_REPLY_MAX or GATEWAY_VALUES_MAX */
 };
 
 struct gateway_call {

@@ -61,7 +61,12 @@ static void serve_metrics(struct http_conn *c) {
 }
 
 static void answer_health(struct http_conn *c, struct slice reply) {
-    http_reply_json(c, 200, json_pack("{s:o}", "milliseconds", reply_to_json(&reply)));
+    struct buf text = { 0 };
+
+    buf_append_str(&text, "{\"milliseconds\":");
+    reply_to_json(&reply, &text);
+    buf_append_str(&text, "}");
+    http_reply_json_text(c, 200, &text);
 }
 
 static void serve_health(struct http_conn *c) {

@@ -68,19 +68,31 @@ void http_reply(struct http_conn *c, int status, const char *type, struct evbuff
     evbuffer_free(body);
 }
 
-void http_reply_json(struct http_conn *c, int status, json_t *value) {
-    struct evbuffer *body = evbuffer_new();
-    char *text = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+static void free_text(const void *text, size_t len, void *arg) {
+    (void)text;
+    (void)len;
+    free(arg);
+}
 
-    if (text == NULL) {
-        status = 500;
-        text = xstrdup("{\"error\":\"the reply cannot be written as JSON\"}");
-    }
-    evbuffer_add(body, text, strlen(text));
+void http_reply_json_text(struct http_conn *c, int status, struct buf *json) {
+    struct evbuffer *body = evbuffer_new();
+
+    evbuffer_add_reference(body, buf_ptr(json), buf_len(json), free_text, json->data);
     evbuffer_add(body, "\n", 1);
-    free(text);
-    json_decref(value);
+    *json = (struct buf){ 0 };
     http_reply(c, status, "application/json", body);
+}
+
+void http_reply_json(struct http_conn *c, int status, json_t *value) {
+    struct buf text = { 0 };
+    char *dump = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+    if (dump == NULL)
+        status = 500;
+    buf_append_str(&text, dump != NULL ? dump : "{\"error\":\"the reply cannot be written as JSON\"}");
+    free(dump);
+    json_decref(value);
+    http_reply_json_text(c, status, &text);
 }
 
 void http_reply_problem(struct http_conn *c, int status, const char *text) {

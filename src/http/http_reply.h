@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <event2/buffer.h>
+#include "base/buf.h"
 #include "http/http_conn.h"
 
 /* Replies to HTTP requests. Each function ends the request of the connection. */
@@ -32,6 +33,8 @@ void http_set_safe_headers(struct http_conn *c);
 void http_reply(struct http_conn *c, int status, const char *type, struct evbuffer *body);
 /* Takes value over. NULL, or a value that has no text, becomes the status 500. */
 void http_reply_json(struct http_conn *c, int status, json_t *value);
+/* The same for the text of a value. */
+void http_reply_json_text(struct http_conn *c, int status, struct buf *json);
 /* {"error": text} */
 void http_reply_problem(struct http_conn *c, int status, const char *text);
 

@@ -47,9 +47,12 @@ static void ask_for_login(struct http_conn *c) {
 }
 
 static void reply_error_of_command(struct http_conn *c, int status, struct slice reply) {
+    struct buf text = { 0 };
+
     if (status == 401)
         ask_for_login(c);
-    http_reply_json(c, status, reply_to_json(&reply));
+    reply_to_json(&reply, &text);
+    http_reply_json_text(c, status, &text);
 }
 
 void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies) {

@@ -70,6 +70,7 @@ enum reply_scan_result reply_scan_next(struct reply_scan *s, struct slice bytes)
         if (head.size > rest.len)
             return REPLY_INCOMPLETE;
         s->at += head.size;
+        s->values++;
         s->missing += reply_head_elements(&head) - 1;
     }
     return REPLY_COMPLETE;

@@ -12,6 +12,7 @@
 struct reply_scan {
     size_t at;      /* length of the scanned bytes */
     size_t missing; /* values that complete the reply, after the scanned bytes; 0: the reply begins at `at` */
+    size_t values;  /* in the scanned bytes, those of groups and of former replies included */
 };
 
 enum reply_scan_result {

@@ -36,21 +36,25 @@ static size_t scan_first(struct slice bytes, size_t piece) {
     return result == REPLY_COMPLETE ? scan.at : 0;
 }
 
+static bool is_json(struct slice text) {
+    json_t *value = json_loadb(text.ptr, text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+    json_decref(value);
+    return value != NULL;
+}
+
 static void write_reply(struct slice bytes) {
     size_t len = scan_first(bytes, bytes.len);
     struct slice rest = { bytes.ptr, len };
-    json_t *value;
-    char *text;
+    struct buf text = { 0 };
 
     REQUIRE(scan_first(bytes, 1) == len);
     if (len == 0)
         return;
-    value = reply_to_json(&rest);
-    REQUIRE(rest.len == 0 && value != NULL);
-    text = json_dumps(value, JSON_ENCODE_ANY);
-    REQUIRE(text != NULL);
-    free(text);
-    json_decref(value);
+    reply_to_json(&rest, &text);
+    REQUIRE(rest.len == 0);
+    REQUIRE(is_json((struct slice){ buf_ptr(&text), buf_len(&text) }));
+    buf_free(&text);
 }
 
 /* The depth of replies is bounded here, because the server's own replies have few levels. */

@@ -121,6 +121,26 @@ static void test_many_commands(void **state) {
     expect_http(http_run(text_of("%s,[\"PING\"]]", body)), 400, "at most 100 commands");
 }
 
+/* "[text,text,...]" */
+static const char *array_of(const char *text, int count) {
+    const char *all = text;
+
+    for (int i = 1; i < count; i++)
+        all = text_of("%s,%s", all, text);
+    return text_of("[%s]", all);
+}
+
+/* The replies have more values than the server writes as JSON in one turn. */
+static void test_many_values(void **state) {
+    const char *push = text_of("[\"RPUSH\",\"many\",%s", array_of("0", 1000) + 1);
+
+    (void)state;
+    expect_http(http_run(array_of(push, 5)), 200, "{\"replies\":[1000,2000,3000,4000,5000]}");
+    expect_http(http_run(array_of("[\"LRANGE\",\"many\",0,-1]", 10)), 200, "{\"replies\":[[\"0\",\"0\"");
+    expect_http(http_run(array_of("[\"LRANGE\",\"many\",0,-1]", 90)), 500, "the reply is too large for HTTP");
+    expect_http(http_run("[\"DEL\",\"many\"]"), 200, "1");
+}
+
 /* Maps become objects, if their keys are texts. */
 static void test_maps(void **state) {
     redisContext *c = client_open_on(&s);
@@ -457,6 +477,7 @@ int main(void) {
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_command_lists),
         cmocka_unit_test(test_many_commands),
+        cmocka_unit_test(test_many_values),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_wrong_requests),
         cmocka_unit_test(test_methods),

@@ -30,7 +30,7 @@ static void test_texts(void **state) {
     (void)state;
     assert_string_equal(OBJECT(""), "{\"q\":\"\"}");
     assert_string_equal(OBJECT("a\"b\\c/\x7f"), "{\"q\":\"a\\\"b\\\\c/\x7f\"}");
-    assert_string_equal(OBJECT("\0\n\x1f"), "{\"q\":\"\\u0000\\u000a\\u001f\"}");
+    assert_string_equal(OBJECT("\0\n\t\x1f"), "{\"q\":\"\\u0000\\n\\t\\u001f\"}");
     assert_string_equal(OBJECT("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
                         "{\"q\":\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"}");
 }

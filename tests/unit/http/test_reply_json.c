@@ -22,21 +22,20 @@ static void expect_end(struct slice bytes, size_t end) {
     }
 }
 
-static void expect_json_of(struct slice reply, const char *json) {
+static void expect_json_of(struct slice reply, const char *json,
+                           void (*write)(struct slice *replies, struct buf *out)) {
     struct slice rest = reply;
-    json_t *value;
-    char *text;
+    struct buf text = { 0 };
 
     expect_end(reply, reply.len);
-    value = reply_to_json(&rest);
-    text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    assert_string_equal(text, json);
+    write(&rest, &text);
+    buf_append(&text, "", 1);
+    assert_string_equal(buf_ptr(&text), json);
     assert_int_equal(rest.len, 0);
-    free(text);
-    json_decref(value);
+    buf_free(&text);
 }
 
-#define EXPECT_JSON(reply, json) expect_json_of(SLICE(reply), json)
+#define EXPECT_JSON(reply, json) expect_json_of(SLICE(reply), json, reply_to_json)
 
 static void test_values(void **state) {
     (void)state;
@@ -63,8 +62,15 @@ static void test_groups(void **state) {
     EXPECT_JSON("%0\r\n", "{}");
     EXPECT_JSON("%2\r\n$1\r\na\r\n%1\r\n:5\r\n_\r\n+b\r\n*0\r\n", "{\"a\":{\"5\":null},\"b\":[]}");
     EXPECT_JSON("%2\r\n$1\r\n\xff\r\n:1\r\n$1\r\nb\r\n:2\r\n", "[[{\"base64\":\"/w==\"},1],[\"b\",2]]");
-    EXPECT_JSON("%1\r\n$1\r\n\0\r\n:1\r\n", "[[\"\\u0000\",1]]");
+    EXPECT_JSON("%1\r\n$1\r\n\0\r\n:1\r\n", "{\"\\u0000\":1}");
     EXPECT_JSON("%1\r\n*1\r\n:1\r\n:2\r\n", "[[[1],2]]");
+}
+
+static void test_names_in_turns(void **state) {
+    (void)state;
+    expect_json_of(SLICE("*4\r\n$1\r\na\r\n:1\r\n+b\r\n*0\r\n"), "{\"a\":1,\"b\":[]}", reply_pairs_to_json);
+    expect_json_of(SLICE("*1\r\n:1\r\n"), "[1]", reply_pairs_to_json);
+    expect_json_of(SLICE("_\r\n"), "null", reply_pairs_to_json);
 }
 
 static void test_next_reply(void **state) {
@@ -76,6 +82,7 @@ static void test_next_reply(void **state) {
     assert_int_equal(reply_scan_next(&scan, both), REPLY_COMPLETE);
     assert_int_equal(reply_scan_next(&scan, both), REPLY_COMPLETE);
     assert_int_equal(scan.at, both.len);
+    assert_int_equal(scan.values, 3);
 }
 
 static void expect_broken(struct slice bytes) {
@@ -95,9 +102,8 @@ static void test_broken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_next_reply),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_names_in_turns), cmocka_unit_test(test_next_reply),
         cmocka_unit_test(test_broken),
     };
 
