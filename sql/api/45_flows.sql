@@ -251,7 +251,8 @@ begin
 end
 $$;
 
--- The jobs that a job waits for or has waited for, with their results, in the order of their IDs: PREDECESSORS.
+-- The jobs that a job waits for or has waited for, with their results, in the order of their IDs: PREDECESSORS. Jobs of
+-- queues on which the caller has no right are left out.
 create or replace function pgdisque.predecessors(job_id text) returns table (id text, state text, result bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
@@ -265,7 +266,10 @@ begin
     from pgdisque.api_keys(pgdisque.api_permitted(array[job_id], 'read', 'write', 'list')) as k
     join pgdisque.dependency as d on d.successor_id = k.id
     join pgdisque.flow_job as f on f.id = d.predecessor_id
+    left join pgdisque.queue as q on q.id = f.queue_id
     left join pgdisque.node as n on n.number = pgdisque.api_node(f.id)
+    where exists (
+        select from unnest(array['read', 'write', 'list']) as w (wanted) where pgdisque.api_may(q.name, w.wanted))
     order by f.id;
 end
 $$;

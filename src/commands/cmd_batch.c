@@ -274,12 +274,22 @@ static void predecessor_reply(struct req *r, const PGresult *rows, int row) {
         reply_bulk(r, row_bytes(rows, row, COL_SHOW_PREDECESSORS_RESULT));
 }
 
+/* A predecessor in a queue that the user may not read is left out. */
+static bool predecessor_is_shown(const struct req *r, const PGresult *rows, int row) {
+    return queue_rights_cover_id(r, row_int4(rows, row, COL_SHOW_PREDECESSORS_QUEUE_ID));
+}
+
 static void predecessors_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
+    size_t count = 0;
 
-    reply_array(r, (size_t)PQntuples(rows));
     for (int i = 0; i < PQntuples(rows); i++)
-        predecessor_reply(r, rows, i);
+        count += predecessor_is_shown(r, rows, i);
+    reply_array(r, count);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        if (predecessor_is_shown(r, rows, i))
+            predecessor_reply(r, rows, i);
+    }
     req_end(r);
 }
 

@@ -215,6 +215,18 @@ static void test_flows_with_jobs_of_other_queues(void **state) {
     expect(tenant, ":0", "QLEN own:f");
 }
 
+/* A job of the tenant waits for a job of another queue, whose result is not shown. */
+static void test_predecessors_in_other_queues(void **state) {
+    const char *other = add_job(admin, "strange:p", "x", ""), *own = add_job(admin, "own:p", "x", "");
+    const char *after = add_job(admin, "own:after", "x", text_of("AFTER %s %s", other, own));
+
+    (void)state;
+    expect(admin, ":2", "ACKJOB RESULT secret %s %s", other, own);
+    expect(tenant, text_of("[[\"%s\" \"done\" \"secret\"]]", own), "PREDECESSORS %s", after);
+    assert_non_null(strstr(ask(admin, text_of("PREDECESSORS %s", after)), other));
+    get_job(tenant, "own:after", "x");
+}
+
 /* While the statement waits for a locked job, the user loses one queue and gets another. The reply is about the jobs
  * that the command named with the rights of its start. */
 static void test_rights_change_during_reprioritize(void **state) {
@@ -252,6 +264,7 @@ int main(void) {
         TEST(test_transactions),
         TEST(test_lists_of_ids),
         TEST(test_flows_with_jobs_of_other_queues),
+        TEST(test_predecessors_in_other_queues),
         TEST(test_rights_change_during_reprioritize),
     };
 

@@ -125,6 +125,24 @@ static void only_own_jobs_of_a_list_change(void **state) {
     does(b, "blue:1", "select queue from pgdisque.jobs");
 }
 
+/* A job of the tenant waits for a job of another tenant. */
+static void predecessors_of_other_queues_are_left_out(void **state) {
+    char *after = strdup(sql(a,
+                             "select pgdisque.add_job_after('red:after', 'x', array['%s'] || "
+                             "array(select id from pgdisque.jobs where queue = 'red:1'))",
+                             blue_id()));
+
+    (void)state;
+    assert_string_equal(sql(a, "select count(*) from pgdisque.predecessors('%s')", after), "2");
+    done(a, "set role red");
+    assert_string_equal(sql(a,
+                            "select count(*), bool_and(id in (select id from pgdisque.own_jobs)) "
+                            "from pgdisque.predecessors('%s')",
+                            after),
+                        "1 t");
+    free(after);
+}
+
 static void workers_keep_jobs_of_other_queues(void **state) {
     (void)state;
     done(a, "select pgdisque.get_jobs('blue:1', 1, 'w'), pgdisque.get_jobs('red:1', 1, 'w')");
@@ -490,6 +508,7 @@ int main(void) {
         TEST(other_queues_are_refused),
         TEST(ids_of_other_queues_are_unknown),
         TEST(only_own_jobs_of_a_list_change),
+        TEST(predecessors_of_other_queues_are_left_out),
         TEST(workers_keep_jobs_of_other_queues),
         TEST(views_show_own_queues),
         TEST(conditions_see_no_other_rows),
