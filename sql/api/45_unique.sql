@@ -67,7 +67,7 @@ $$;
 
 -- Adds a job unless another job of the queue has the key. outcome: added, existing or replaced. id: that of the job
 -- that has the key. until_start: the key is free when the job is delivered for the first time. replace: an existing
--- job that was not delivered gets this body, and this delay unless it is null.
+-- job that was not delivered gets this body, and this delay unless it is null. It needs the right to read, too.
 create or replace function pgdisque.add_unique_job(
     queue text, job bytea, unique_key text, until_start boolean default false, replace boolean default false,
     delay integer default null, retry integer default null, ttl integer default null, priority integer default 0,
@@ -82,6 +82,9 @@ begin
         raise exception 'ERR queue and unique_key must not be null' using errcode = 'null_value_not_allowed';
     end if;
     perform pgdisque.api_require(queue, 'write');
+    if replace then
+        perform pgdisque.api_require(queue, 'read');
+    end if;
     perform pgdisque.api_refuse_unique(convert_to(unique_key, 'UTF8'), unique_for);
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     id := pgdisque.api_take_key(place.queue_id, convert_to(unique_key, 'UTF8'), pgdisque.api_secret());

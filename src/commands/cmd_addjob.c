@@ -105,7 +105,7 @@ void cmd_addjobs(struct req *r) {
     a->several = true;
     a->reply = addjobs_reply;
     if (addjob_options_or_reply(a, 3, &spec, &end) && args_timeout_or_reply(r, 2, &a->timeout_ms) &&
-        addjobs_take_bodies_or_reply(a, end) && addjob_allow_or_reply(r, &a->opt))
+        addjobs_take_bodies_or_reply(a, end) && addjob_allow_or_reply(r, &a->opt, r->argv[1]))
         add_start(a);
 }
 
@@ -122,6 +122,6 @@ void cmd_addjob(struct req *r) {
         return;
     }
     if (addjob_options_or_reply(a, 4, &addjob_spec, &end) && args_timeout_or_reply(r, 3, &a->timeout_ms) &&
-        addjob_allow_or_reply(r, &a->opt))
+        addjob_allow_or_reply(r, &a->opt, r->argv[1]))
         add_start(a);
 }

@@ -7,6 +7,7 @@
 #include "jobs/dead_queue.h"
 #include "jobs/id_list.h"
 #include "net/args.h"
+#include "queue/queue.h"
 #include "queue/queue_rights.h"
 
 #define AGE_ERROR "ERR OLDER and NEWER must be a number of seconds from 0 to 2147483647"
@@ -130,6 +131,12 @@ static const struct arg_spec edit_spec = {
     edit_words, LENGTH(edit_words), NULL, NULL, NULL,
 };
 
+/* The edited job may be delivered again, so its change is as an addition to its queue. */
+static bool edit_allow_or_reply(struct req *r) {
+    return queue_rights_are_all(r) ||
+           queue_rights_allow_or_reply(r, ACL_READ_WRITE, queue_find_id(job_ids(r)->keys[0].queue_id)->name);
+}
+
 void cmd_editdead(struct req *r) {
     struct edit given = { .retry = -1, .attempts = -1, .backoff = -1 }, *e;
     int end;
@@ -140,6 +147,8 @@ void cmd_editdead(struct req *r) {
         req_int(r, 0);
         return;
     }
+    if (!edit_allow_or_reply(r))
+        return;
     e = req_alloc(r, sizeof *e);
     *e = given;
     job_ids(r)->own = e;

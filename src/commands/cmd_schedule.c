@@ -141,7 +141,8 @@ void cmd_schedule(struct req *r) {
         !headers_or_reply(r, &opt.add.header_pairs, &opt.add.headers) ||
         !read_cron_or_reply(r, r->argv[2], &cron))
         return;
-    if (!addjob_allow_or_reply(r, &opt.add))
+    if (!addjob_allow_or_reply(r, &opt.add, r->argv[3]) ||
+        (opt.overlap == OVERLAP_REPLACE && !queue_rights_allow_or_reply(r, ACL_READ_WRITE, r->argv[3])))
         return;
     addjob_settle(&opt.add, queue_find(r->argv[3]));
     conflict = addjob_conflict(&opt.add, r->argv[3]);

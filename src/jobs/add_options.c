@@ -134,8 +134,9 @@ void addjob_keep(struct req *r, struct add_options *o) {
     o->deadqueue.ptr = copy;
 }
 
-bool addjob_allow_or_reply(struct req *r, const struct add_options *o) {
-    return o->deadqueue.len == 0 || queue_rights_allow_or_reply(r, ACL_WRITE, o->deadqueue);
+bool addjob_allow_or_reply(struct req *r, const struct add_options *o, struct slice queue) {
+    return (!o->replace || queue_rights_allow_or_reply(r, ACL_READ_WRITE, queue)) &&
+           (o->deadqueue.len == 0 || queue_rights_allow_or_reply(r, ACL_WRITE, o->deadqueue));
 }
 
 bool flow_id_or_reply(struct req *r, struct slice text, const char *unknown, struct job_key *key) {

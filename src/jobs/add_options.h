@@ -103,9 +103,10 @@ extern const struct arg_spec addjob_spec;
 void addjob_settle(struct add_options *o, const struct queue *q);
 /* Copies the dead-letter queue's name into the memory of r, because a change of the settings frees the original. */
 void addjob_keep(struct req *r, struct add_options *o);
-/* If the user of r may not write to the dead-letter queue that the options name, replies NOPERM, ends r and returns
- * false. */
-bool addjob_allow_or_reply(struct req *r, const struct add_options *o) MUST_CHECK;
+/* Checks the rights that options need besides the right to add: REPLACE changes a job in the queue, so it needs the
+ * right to read, too; DEADQUEUE needs the right to write to that queue. If the user of r lacks one, replies NOPERM, ends
+ * r and returns false. */
+bool addjob_allow_or_reply(struct req *r, const struct add_options *o, struct slice queue) MUST_CHECK;
 /* The error for options that contradict each other, or that this server cannot fulfil. NULL: none. */
 const char *addjob_conflict(const struct add_options *o, struct slice queue);
 /* The error if the queue refuses count jobs, because of MAXLEN or a pause. NULL: none. */

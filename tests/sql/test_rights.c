@@ -143,6 +143,21 @@ static void predecessors_of_other_queues_are_left_out(void **state) {
     free(after);
 }
 
+/* The job that has the key may be that of another role. */
+static void replacing_needs_both_rights(void **state) {
+    (void)state;
+    done(a, "select pgdisque.grant_queue('red', 'green:*', 'write')");
+    done(a, "select pgdisque.add_unique_job('green:1', 'x', 'k')");
+    done(a, "set role red");
+    does(a, "existing", "select outcome from pgdisque.add_unique_job('green:1', 'y', 'k')");
+    assert_string_equal(
+        sql(a, "select outcome from pgdisque.add_unique_job('green:1', 'y', 'k', replace => true)"), REFUSED);
+    done(a, "reset role");
+    done(a, "select pgdisque.grant_queue('red', 'green:*', 'read write')");
+    done(a, "set role red");
+    does(a, "replaced", "select outcome from pgdisque.add_unique_job('green:1', 'y', 'k', replace => true)");
+}
+
 static void workers_keep_jobs_of_other_queues(void **state) {
     (void)state;
     done(a, "select pgdisque.get_jobs('blue:1', 1, 'w'), pgdisque.get_jobs('red:1', 1, 'w')");
@@ -509,6 +524,7 @@ int main(void) {
         TEST(ids_of_other_queues_are_unknown),
         TEST(only_own_jobs_of_a_list_change),
         TEST(predecessors_of_other_queues_are_left_out),
+        TEST(replacing_needs_both_rights),
         TEST(workers_keep_jobs_of_other_queues),
         TEST(views_show_own_queues),
         TEST(conditions_see_no_other_rows),
