@@ -3,11 +3,13 @@
 
 #include "base/time_budget.h"
 #include "commands/rights.h"
+#include "jobs/waitjob.h"
 #include "net/client_iter.h"
 #include "net/connection.h"
 #include "net/long_work.h"
 #include "net/pubsub.h"
 #include "queue/pattern_index.h"
+#include "queue/waiters.h"
 
 static bool may_receive_channel(const struct client *c, struct slice name) {
     return user_may_channel(c->user, COMMAND_subscribe, name, false);
@@ -17,7 +19,7 @@ static bool may_receive_pattern(const struct client *c, struct slice name) {
     return user_may_channel(c->user, COMMAND_psubscribe, name, true);
 }
 
-static bool may_go_on(const struct client *c, const struct req *r) {
+static bool may_run_on(const struct client *c, const struct req *r) {
     struct acl_call call;
     enum acl_denial why;
     int place;
@@ -30,10 +32,10 @@ static bool may_go_on(const struct client *c, const struct req *r) {
 
 static bool may_wait(const struct client *c) {
     LIST_EACH(node, &c->reqs) {
-        if (!may_go_on(c, LIST_ENTRY(node, const struct req, in_client)))
+        if (!may_run_on(c, LIST_ENTRY(node, const struct req, in_client)))
             return false;
     }
-    return true;
+    return waiters_may_go_on(c) && waitjob_may_go_on(c);
 }
 
 static bool has_lost_rights(const struct client *c) {

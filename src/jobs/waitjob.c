@@ -12,6 +12,8 @@
 #include "jobs/id_list.h"
 #include "jobs/take.h"
 #include "queue/observer.h"
+#include "queue/queue.h"
+#include "queue/queue_rights.h"
 #include "queue/waiters.h"
 
 /* Peers are asked for messages about ended jobs, at most once per ASK_US. They send messages for ASKED_US. */
@@ -118,6 +120,23 @@ static void waitjob_leave(struct job_wait *w) {
     waits.blocked -= w->seen;
 }
 
+/* ---- rights ---- */
+
+/* The user could read the queue when the wait began. A queue that is gone has no rights. */
+static bool waited_is_permitted(const struct waited *j) {
+    return queue_find_id(j->key.queue_id) == NULL || queue_rights_cover_id(j->wait->req, j->key.queue_id);
+}
+
+bool waitjob_may_go_on(const struct client *c) {
+    const struct job_wait *w = c->wait;
+
+    for (size_t i = 0; w != NULL && i < w->count; i++) {
+        if (!waited_is_permitted(&w->jobs[i]))
+            return false;
+    }
+    return true;
+}
+
 /* ---- replies ---- */
 
 /* The reply is complete. A statement in progress ends later, without a reply. */
@@ -142,7 +161,7 @@ static void reply_result(struct req *r, struct slice result) {
 }
 
 static void waitjob_end_one(struct job_wait *w, struct slice result) {
-    if (w->jobs[0].state == WAIT_UNKNOWN) {
+    if (w->jobs[0].state == WAIT_UNKNOWN || !waited_is_permitted(&w->jobs[0])) {
         reply_error(w->req, WAITJOB_UNKNOWN);
     } else {
         reply_array(w->req, 2);
@@ -281,8 +300,11 @@ static void end_with_states(struct job_wait *w, const PGresult *rows, int first)
         if (at < w->count && job_id_names(r->argv[i], w->jobs[at].key)) {
             int row = first + (int)at;
 
-            state = w->jobs[at].state == WAIT_OPEN ? row_state(&w->jobs[at], rows, row) : w->jobs[at].state;
-            result = row_result(rows, row);
+            if (waited_is_permitted(&w->jobs[at])) {
+                state =
+                    w->jobs[at].state == WAIT_OPEN ? row_state(&w->jobs[at], rows, row) : w->jobs[at].state;
+                result = row_result(rows, row);
+            }
             at++;
         }
         reply_state(r, r->argv[i], state, result);

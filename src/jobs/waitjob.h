@@ -34,6 +34,8 @@ void waitjob_receive_end(struct job_key key, int64_t number);
 void waitjob_receive_awaits(void);
 
 bool waitjob_has(const struct client *c);
+/* False if the client waits for a job whose queue its user may not read any more. */
+bool waitjob_may_go_on(const struct client *c);
 void waitjob_client_gone(struct client *c);
 /* CLIENT UNBLOCK: as waiters_unblock(). */
 bool waitjob_unblock(struct client *c, bool error);

@@ -469,6 +469,18 @@ bool waiters_has(const struct client *c) {
     return c->list_take != NULL || (c->taker != NULL && !c->taker->nohang);
 }
 
+bool waiters_may_go_on(const struct client *c) {
+    const struct taker *taker = c->taker;
+
+    for (size_t i = 0; taker != NULL && i < taker->wait_count; i++) {
+        const struct queue *q = taker->waits[i].from.q;
+
+        if (q != NULL && !req_may_queue(taker->req, ACL_READ, q->name))
+            return false;
+    }
+    return true;
+}
+
 void waiters_client_gone(struct client *c) {
     struct taker *taker = c->taker;
 

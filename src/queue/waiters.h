@@ -140,6 +140,8 @@ void taker_end_empty(struct taker *taker);
 
 /* True if c has a GETJOB or a list pop that may wait. False for NOHANG, which does not wait. */
 bool waiters_has(const struct client *c);
+/* False if the client waits for a queue that its user may not read any more. Patterns follow the rights by themselves. */
+bool waiters_may_go_on(const struct client *c);
 /* The client has disconnected: its request ends, or goes on without it if it is claiming. */
 void waiters_client_gone(struct client *c);
 /* CLIENT UNBLOCK: ends a request that may wait, also a claiming one, with no job or with -UNBLOCKED. A move

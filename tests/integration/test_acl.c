@@ -50,26 +50,44 @@ static void check_waiting(const char *command, const char *change) {
     send_later(c);
     EVENTUALLY(client_is_listed(admin, "waiter", "flags=b"));
     expect(admin, strstr(change, "DELUSER") != NULL ? ":1" : "+OK", change);
+    EVENTUALLY(!client_is_listed(admin, "waiter", ""));
     assert_true(is_closed(c));
     redisFree(c);
     redisFree(admin);
 }
 
+/* Each ends the waits for the queues wait:*. */
+static const char *const changes[] = {
+    "ACL SETUSER waiter resetkeys",
+    "ACL SETUSER waiter -getjob -blpop -brpoplpush -waitjob",
+    "ACL SETUSER waiter off",
+    "ACL DELUSER waiter",
+};
+
 static void test_waiting_clients_lose_their_rights(void **state) {
     static const char *const commands[] = { "GETJOB FROM wait:a", "BLPOP wait:b 0",
-                                            "BRPOPLPUSH wait:a wait:b 0" };
-    static const char *const changes[] = {
-        "ACL SETUSER waiter resetkeys",
-        "ACL SETUSER waiter -getjob -blpop -brpoplpush",
-        "ACL SETUSER waiter off",
-        "ACL DELUSER waiter",
-    };
+                                            "BRPOPLPUSH wait:a wait:b 0", "BLPOP wait:queues:l:notify 0" };
 
     (void)state;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         for (size_t k = 0; k < sizeof changes / sizeof *changes; k++)
             check_waiting(commands[i], changes[k]);
     }
+    check_waiting("BLPOP wait:queues:l:notify 0", "ACL SETUSER waiter resetkeys ~wait:queues:l:notify");
+}
+
+static void test_waiting_for_a_job_needs_its_queue(void **state) {
+    redisContext *admin = client_open();
+    const char *id = add_job(admin, "wait:j", "x", ""), *other = add_job(admin, "wait:k", "x", "");
+
+    (void)state;
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        check_waiting(text_of("WAITJOB %s", id), changes[k]);
+        check_waiting(text_of("WAITJOB %s %s ANY", other, id), changes[k]);
+    }
+    check_waiting(text_of("WAITJOB %s %s", other, id), "ACL SETUSER waiter resetkeys ~wait:k");
+    expect(admin, ":2", "DELJOB %s %s", id, other);
+    redisFree(admin);
 }
 
 /* A change that leaves the right does not end the wait. */
@@ -245,6 +263,7 @@ static void test_wrong_aclfile(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waiting_clients_lose_their_rights),
+        cmocka_unit_test(test_waiting_for_a_job_needs_its_queue),
         cmocka_unit_test(test_waiting_clients_keep_other_rights),
         cmocka_unit_test(test_subscribers),
         cmocka_unit_test(test_many_subscribers),
