@@ -1347,11 +1347,13 @@ CREATE INDEX batch_completed ON pgdisque.batch USING btree (completed_at) WHERE 
 
 CREATE INDEX batch_failure ON pgdisque.batch USING btree (failure_id);
 
-CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at);
+CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at, id);
 
 CREATE INDEX dead_in_set ON pgdisque.dead_job USING btree (sorted_set, died_at, id) WHERE (sorted_set IS NOT NULL);
 
 CREATE INDEX dead_member ON pgdisque.dead_job USING btree (sha256(body)) WHERE (COALESCE(sorted_set, ''::text) > ''::text);
+
+CREATE INDEX dead_newest ON pgdisque.dead_job USING btree (((died_at AT TIME ZONE 'UTC'::text)), id);
 
 CREATE INDEX dependency_of_predecessor ON pgdisque.dependency USING btree (predecessor_id, is_counted);
 

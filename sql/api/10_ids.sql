@@ -1,4 +1,4 @@
---! version 6
+--! version 7
 -- Job IDs, in the format of job_key.c.
 
 set local search_path = pg_catalog, pg_temp;

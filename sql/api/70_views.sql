@@ -10,8 +10,8 @@ select
     case
         when j.wake_at = j.ready_at then 'delayed'
         when {{is_exhausted(j)}} and j.ready_at <= clock_timestamp() then 'exhausted'
-        when j.ready_at <= clock_timestamp() or ({{waits_in_group(j)}}
-            and j.group_key is not null) then 'queued'
+        when j.ready_at <= clock_timestamp() then 'queued'
+        when {{waits_in_group(j)}} and j.group_key is not null then 'waiting'
         else 'active'
     end as state,
     -j.rank as priority,

@@ -5,9 +5,7 @@
 --          headers, progress, errors (null without bodies), pending (null), matches
 -- index: job_pkey
 select
-    s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,
-    s.additional_deliveries, s.replicate, s.body, s.deliveries, s.attempts, s.backoff, s.deadqueue, s.error, s.died_at,
-    s.unique_key, s.group_key, {{metadata(s)}}, null::integer as pending, s.matches
+    {{view(s, null::integer)}}
 from (
     select p.*, sum(p.bytes) over (order by p.queue_id, p.rank, p.id rows unbounded preceding) as size
     from (

@@ -143,43 +143,49 @@ PEEK_OP(peek_last);
 
 #define SCAN_PAGE_MAX 10000
 
-#define JOB_SCAN_STATES(X)         \
-    X(SCAN_ACTIVE, "active")       \
-    X(SCAN_QUEUED, "queued")       \
-    X(SCAN_ACKED, "acked")         \
-    X(SCAN_WAIT_REPL, "wait-repl") \
-    X(SCAN_DEAD, "dead")           \
-    X(SCAN_RETAINED, "done")
-
-enum {
-#define X(id, name) id,
-    JOB_SCAN_STATES(X)
+/* STATE takes these words. The last two are Disque's, and no job is in these states. */
+static const char *const scan_states[] = {
+#define X(id, name) [id] = name,
+    JOB_VIEW_STATES(X)
 #undef X
+        [VIEW_STATES] = "acked",
+    [VIEW_STATES + 1] = "wait-repl",
 };
 
-static const char *const jscan_state_names[] = {
-#define X(id, name) name,
-    JOB_SCAN_STATES(X)
-#undef X
+/* The stages of a scan: the jobs of queues, those that wait for other jobs, dead letters, retained jobs. */
+enum scan_stage { STAGE_LIVING, STAGE_WAITING, STAGE_DEAD, STAGE_RETAINED, STAGE_END };
+
+#define STATE_BIT(state) (1u << (state))
+
+/* The states of the jobs of each stage, as bits. */
+static const unsigned stage_states[] = {
+    [STAGE_LIVING] = STATE_BIT(VIEW_ACTIVE) | STATE_BIT(VIEW_QUEUED) | STATE_BIT(VIEW_WAITING),
+    [STAGE_WAITING] = STATE_BIT(VIEW_WAITING),
+    [STAGE_DEAD] = STATE_BIT(VIEW_DEAD),
+    [STAGE_RETAINED] = STATE_BIT(VIEW_DONE),
 };
 
-/* The stages of a scan: live jobs, dead letters, retained jobs. STATE selects stages. */
-enum scan_stage { STAGE_LIVING, STAGE_DEAD, STAGE_RETAINED, STAGE_END };
+/* Where a page begins. */
+struct scan_place {
+    enum scan_stage stage;
+    int32_t queue_id; /* 0: all */
+    bool newest;      /* ORDER newest */
+    struct job_key after;
+    int64_t died_us; /* with ORDER newest: the time at which the job `after` died */
+};
 
 struct job_scan {
     int64_t count;
     bool busyloop;
     struct slice queue;
+    struct slice order;
     bool has_cursor;
     int64_t cursor;
-    unsigned states; /* bits of the selected states; 0: all */
+    unsigned states; /* bits of the selected states; 0: all of the first stage */
     bool whole;      /* REPLY all */
     struct job_filter filter;
     int64_t bytes; /* limit of the bytes of a page */
-    enum scan_stage stage;
-    const struct queue *q;
-    int32_t cursor_queue; /* the queue of the cursor; 0: all */
-    struct job_key after;
+    struct scan_place at;
     struct buf found; /* replies of the jobs found so far */
     size_t found_count;
 };
@@ -190,14 +196,8 @@ struct job_scan {
 
 static struct {
     int64_t cursor;
-    enum scan_stage stage;
-    int32_t queue_id; /* 0: all */
-    struct job_key after;
+    struct scan_place place;
 } cursors[CURSORS];
-
-static int32_t scanned_queue(const struct job_scan *s) {
-    return s->q != NULL ? s->q->id : 0;
-}
 
 static int64_t cursor_new(const struct job_scan *s) {
     static int64_t last;
@@ -205,34 +205,27 @@ static int64_t cursor_new(const struct job_scan *s) {
     /* The numbers begin with the time, so that cursors from before a restart are not valid. */
     last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
     cursors[last % CURSORS].cursor = last;
-    cursors[last % CURSORS].stage = s->stage;
-    cursors[last % CURSORS].queue_id = scanned_queue(s);
-    cursors[last % CURSORS].after = s->after;
+    cursors[last % CURSORS].place = s->at;
     return last;
 }
 
-static bool cursor_find(struct job_scan *s) {
-    if (s->cursor == 0) {
-        s->after = (struct job_key){ INT32_MIN, INT16_MIN, 0 };
-        return true;
-    }
-    if (s->cursor < 0 || cursors[s->cursor % CURSORS].cursor != s->cursor)
-        return false;
-    s->stage = cursors[s->cursor % CURSORS].stage;
-    s->cursor_queue = cursors[s->cursor % CURSORS].queue_id;
-    s->after = cursors[s->cursor % CURSORS].after;
-    return true;
+/* NULL: the cursor is unknown. */
+static const struct scan_place *cursor_find(int64_t cursor) {
+    if (cursor < 0 || cursors[cursor % CURSORS].cursor != cursor)
+        return NULL;
+    return &cursors[cursor % CURSORS].place;
 }
 
 static bool take_state(struct req *r, struct job_scan *s, int at) {
-    for (unsigned i = 0; i < LENGTH(jscan_state_names); i++) {
-        if (slice_is(r->argv[at], jscan_state_names[i])) {
-            s->states |= 1u << i;
+    for (unsigned i = 0; i < LENGTH(scan_states); i++) {
+        if (slice_is(r->argv[at], scan_states[i])) {
+            s->states |= STATE_BIT(i);
             return true;
         }
     }
-    usage_invalid(r, at,
-                  "ERR Invalid job state name, try queued, active, dead or done; a delayed job is active");
+    usage_invalid(
+        r, at,
+        "ERR Invalid job state name, try queued, active, waiting, dead or done; a delayed job is active");
     return false;
 }
 
@@ -273,6 +266,7 @@ static const struct arg_option jscan_words[] = {
     { "COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
     { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, INT64_MAX, NULL },
+    { "ORDER", ARG_BYTES, offsetof(struct job_scan, order), 0, INT64_MAX, NULL },
     JOB_FILTER_WORDS(struct job_scan, filter),
 };
 
@@ -295,67 +289,122 @@ static void reply_scan(struct req *r, int64_t cursor) {
 }
 
 static struct op *scan_op(const struct job_scan *s) {
-    if (s->stage == STAGE_RETAINED)
+    bool all = s->at.queue_id == 0;
+
+    if (s->at.newest)
+        return all ? &op_scan_dead_newest : &op_scan_queue_dead_newest;
+    if (s->at.stage == STAGE_RETAINED)
         return &op_scan_retained;
-    if (s->stage == STAGE_DEAD)
-        return s->q != NULL ? &op_scan_queue_dead : &op_scan_dead;
-    return s->q != NULL ? &op_scan_queue : &op_scan_jobs;
+    if (s->at.stage == STAGE_WAITING)
+        return &op_scan_waiting;
+    if (s->at.stage == STAGE_DEAD)
+        return all ? &op_scan_dead : &op_scan_queue_dead;
+    return all ? &op_scan_jobs : &op_scan_queue;
 }
 
-static struct job_key scan_beginning(const struct job_scan *s) {
-    return (struct job_key){ s->q != NULL ? s->q->id : INT32_MIN, INT16_MIN, 0 };
+static bool has_jobs_in_groups(const struct job_scan *s) {
+    const struct queue *q = queue_find_id(s->at.queue_id);
+
+    return s->at.queue_id == 0 ? queue_jobs_waiting() > 0 : q != NULL && queue_waiting(q) > 0;
 }
 
-/* True if the request asks for jobs of that stage. */
+/* True if the request asks for jobs of that stage. Without jobs that wait in their groups, STATE waiting reads no
+ * queue. */
 static bool wants_stage(const struct job_scan *s, enum scan_stage stage) {
-    if (stage == STAGE_LIVING)
-        return s->states == 0 || (s->states & ~(1u << SCAN_DEAD | 1u << SCAN_RETAINED)) != 0;
-    return (s->states & 1u << (stage == STAGE_DEAD ? SCAN_DEAD : SCAN_RETAINED)) != 0;
+    if (stage == STAGE_LIVING && s->states == STATE_BIT(VIEW_WAITING))
+        return has_jobs_in_groups(s);
+    return s->states == 0 ? stage == STAGE_LIVING : (s->states & stage_states[stage]) != 0;
+}
+
+/* Begins a stage: before all of its jobs. */
+static void begin_stage(struct job_scan *s, enum scan_stage stage) {
+    int32_t queue_id = s->at.queue_id != 0 ? s->at.queue_id : INT32_MIN;
+
+    s->at.stage = stage;
+    s->at.after = (struct job_key){ queue_id, INT16_MIN, s->at.newest ? INT64_MAX : 0 };
+    s->at.died_us = TIME_NEVER;
 }
 
 /* Advances to the first wanted stage, beginning with the current one. */
 static void find_stage(struct job_scan *s) {
-    while (s->stage != STAGE_END && !wants_stage(s, s->stage))
-        s->stage++;
+    while (s->at.stage != STAGE_END && !wants_stage(s, s->at.stage))
+        begin_stage(s, s->at.stage + 1);
+}
+
+/* False if the request has ended: the user may not read the queue, or it has no jobs. */
+static bool find_scanned_queue(struct req *r, struct job_scan *s) {
+    const struct queue *q;
+
+    if (!queue_rights_allow_or_reply(r, ACL_READ, s->queue))
+        return false;
+    q = queue_find(s->queue);
+    if (q == NULL || q->id == 0) {
+        reply_scan(r, 0);
+        return false;
+    }
+    s->at.queue_id = q->id;
+    return true;
+}
+
+static const char *order_refusal(struct job_scan *s) {
+    if (s->order.ptr == NULL)
+        return NULL;
+    s->at.newest = slice_is(s->order, "newest");
+    if (!s->at.newest)
+        return "ERR the order of JSCAN is newest";
+    if (s->states != STATE_BIT(VIEW_DEAD))
+        return "ERR JSCAN with ORDER newest needs STATE dead, and no other state";
+    return NULL;
+}
+
+/* Continues at the cursor. Returns the reason if that is impossible. */
+static const char *cursor_refusal(struct job_scan *s) {
+    const struct scan_place *place = cursor_find(s->cursor);
+
+    if (place == NULL)
+        return "ERR invalid cursor: it is unknown or too old, begin again with 0";
+    if (place->queue_id != s->at.queue_id)
+        return "ERR invalid cursor: it is for another queue, begin again with 0";
+    if (place->newest != s->at.newest)
+        return "ERR invalid cursor: it is for another order, begin again with 0";
+    s->at = *place;
+    return NULL;
 }
 
 static void start_scan(struct req *r, struct job_scan *s) {
-    r->data = s;
+    const char *refusal = NULL;
+
+    if (s->queue.ptr != NULL && !find_scanned_queue(r, s))
+        return;
+    if (s->cursor == 0)
+        begin_stage(s, STAGE_LIVING);
+    else
+        refusal = cursor_refusal(s);
+    if (refusal != NULL) {
+        req_error(r, "%s", refusal);
+        return;
+    }
     find_stage(s);
-    if (s->stage == STAGE_END) {
+    if (s->at.stage == STAGE_END)
         reply_scan(r, 0);
-        return;
-    }
-    if (s->queue.ptr != NULL) {
-        if (!queue_rights_allow_or_reply(r, ACL_READ, s->queue))
-            return;
-        s->q = queue_find(s->queue);
-        if (s->q == NULL || s->q->id == 0) {
-            reply_scan(r, 0);
-            return;
-        }
-        if (s->cursor == 0)
-            s->after = scan_beginning(s);
-    }
-    if (s->cursor != 0 && s->cursor_queue != scanned_queue(s)) {
-        req_error(r, "ERR invalid cursor: it is for another queue, begin again with 0");
-        return;
-    }
-    batch_add_row(&r->task, scan_op(s));
+    else
+        batch_add_row(&r->task, scan_op(s));
 }
 
 void cmd_jscan(struct req *r) {
     struct job_scan *s = req_alloc(r, sizeof *s);
+    const char *refusal;
     int end;
 
     s->count = 100;
     if (!args_parse_or_reply(r, 1, &jscan_spec, s, &end) || !job_filter_or_reply(r, &s->filter))
         return;
-    if (!cursor_find(s)) {
-        req_error(r, "ERR invalid cursor: it is unknown or too old, begin again with 0");
-        return;
-    }
-    start_scan(r, s);
+    r->data = s;
+    refusal = order_refusal(s);
+    if (refusal != NULL)
+        req_error(r, "%s", refusal);
+    else
+        start_scan(r, s);
 }
 
 static int32_t page_size(const struct job_scan *s) {
@@ -369,18 +418,33 @@ static void scan_encode(struct params *p, struct task *t) {
     int col = 4;
 
     s->bytes = config.batch_max_bytes;
-    params_set_int4(p, 0, s->after.queue_id);
-    params_set_int2(p, 1, s->after.rank);
-    params_set_int8(p, 2, s->after.id);
+    params_set_int4(p, 0, s->at.after.queue_id);
+    params_set_int2(p, 1, s->at.after.rank);
+    params_set_int8(p, 2, s->at.after.id);
     params_set_int4(p, 3, page_size(s));
-    if (s->stage != STAGE_DEAD)
+    if (s->at.stage != STAGE_DEAD)
         params_set_time(p, col++, clock_db());
     params_set_bool(p, col++, s->whole);
-    if (s->stage == STAGE_RETAINED)
-        params_set_int4(p, col++, s->q != NULL ? s->q->id : INT32_MAX);
+    if (s->at.stage == STAGE_WAITING || s->at.stage == STAGE_RETAINED)
+        params_set_int4(p, col++, s->at.queue_id != 0 ? s->at.queue_id : INT32_MAX);
     params_set_int8(p, col++, s->bytes);
     params_set_jsonb_or_null(p, col++, s->filter.headers);
     params_set_bytea_or_null(p, col, s->filter.error);
+}
+
+static void scan_newest_encode(struct params *p, struct task *t) {
+    struct job_scan *s = REQ_OF_TASK(t)->data;
+
+    s->bytes = config.batch_max_bytes;
+    params_set_time(p, 0, s->at.died_us);
+    params_set_int8(p, 1, s->at.after.id);
+    params_set_int4(p, 2, page_size(s));
+    params_set_bool(p, 3, s->whole);
+    params_set_int8(p, 4, s->bytes);
+    params_set_jsonb_or_null(p, 5, s->filter.headers);
+    params_set_bytea_or_null(p, 6, s->filter.error);
+    if (s->at.queue_id != 0)
+        params_set_int8(p, 7, s->at.queue_id);
 }
 
 /* Builds the reply of a job in the request's buffer, and moves it to s->found. */
@@ -398,13 +462,7 @@ static void read_add_found(struct req *r, struct job_scan *s, const struct job_v
 }
 
 static bool scan_wants(const struct job_scan *s, const struct job_view *v) {
-    unsigned state = job_view_is_queued(v) ? SCAN_QUEUED : SCAN_ACTIVE;
-
-    if (!v->matches)
-        return false;
-    if (s->stage != STAGE_LIVING)
-        return true;
-    return s->states == 0 || (s->states & (1u << state)) != 0;
+    return v->matches && (s->states == 0 || (s->states & STATE_BIT(job_view_state(v))) != 0);
 }
 
 static void scan_done(struct task *t, const PGresult *rows) {
@@ -415,17 +473,17 @@ static void scan_done(struct task *t, const PGresult *rows) {
 
     for (int i = 0; i < n; i++) {
         struct job_view v =
-            s->stage == STAGE_RETAINED ? job_view_read_retained(rows, i) : job_view_read(rows, i);
+            s->at.stage == STAGE_RETAINED ? job_view_read_retained(rows, i) : job_view_read(rows, i);
 
-        s->after = v.key;
+        s->at.after = v.key;
+        s->at.died_us = v.died_at;
         if (scan_wants(s, &v) && queue_rights_cover_id(r, v.key.queue_id))
             read_add_found(r, s, &v);
     }
     if (!more) {
-        s->stage++;
+        begin_stage(s, s->at.stage + 1);
         find_stage(s);
-        more = s->stage != STAGE_END;
-        s->after = scan_beginning(s);
+        more = s->at.stage != STAGE_END;
         r->task.op = scan_op(s);
     }
     req_hold(r, s->found.cap);
@@ -443,11 +501,14 @@ static void scan_fail(struct task *t, const struct op_error *err) {
     req_fail_task(t, err);
 }
 
-#define SCAN_OP(id) \
-    OPERATION(id, .alone = true, .encode = scan_encode, .on_end = scan_done, .fail = scan_fail)
+#define SCAN_OP(id, to_params) \
+    OPERATION(id, .alone = true, .encode = to_params, .on_end = scan_done, .fail = scan_fail)
 
-SCAN_OP(scan_jobs);
-SCAN_OP(scan_queue);
-SCAN_OP(scan_dead);
-SCAN_OP(scan_queue_dead);
-SCAN_OP(scan_retained);
+SCAN_OP(scan_jobs, scan_encode);
+SCAN_OP(scan_queue, scan_encode);
+SCAN_OP(scan_waiting, scan_encode);
+SCAN_OP(scan_dead, scan_encode);
+SCAN_OP(scan_queue_dead, scan_encode);
+SCAN_OP(scan_retained, scan_encode);
+SCAN_OP(scan_dead_newest, scan_newest_encode);
+SCAN_OP(scan_queue_dead_newest, scan_newest_encode);

@@ -13,6 +13,12 @@
 #define ATTEMPTS_FIELDS 5
 #define RETAINED_FIELDS 6
 
+static const char *const state_names[] = {
+#define X(id, name) [id] = name,
+    JOB_VIEW_STATES(X)
+#undef X
+};
+
 static void read_attempts(struct job_view *v, const PGresult *rows, int row) {
     for (int col = COL_SCAN_JOBS_ATTEMPTS; col <= COL_SCAN_JOBS_DIED_AT; col++)
         v->has_attempts |= !row_null(rows, row, col);
@@ -85,15 +91,27 @@ struct job_view job_view_read_retained(const PGresult *rows, int row) {
 }
 
 /* The job is queued, and was not delivered since. Its ready_at may still be in the future, if the clock of another
- * server is ahead. It also may wait in its group. With RETRY 0 such a row looks like a job that was dequeued, or
- * that is held back after a restore: false. */
+ * server is ahead. */
 static bool is_free(const struct job_view *v) {
-    return !v->owned && !v->delayed && !v->retained && !v->waits && v->died_at == 0 &&
-           (v->ready_at != TIME_NEVER || v->retry > 0);
+    return !v->owned && !v->delayed && v->ready_at != TIME_NEVER;
 }
 
-bool job_view_is_queued(const struct job_view *v) {
-    return v->ready_at <= clock_db() || is_free(v);
+static bool waits_in_group(const struct job_view *v) {
+    return !v->owned && !v->delayed && v->ready_at == TIME_NEVER && v->group_key.ptr != NULL;
+}
+
+enum job_view_state job_view_state(const struct job_view *v) {
+    if (v->died_at != 0)
+        return VIEW_DEAD;
+    if (v->retained)
+        return VIEW_DONE;
+    if (v->waits || waits_in_group(v))
+        return VIEW_WAITING;
+    return v->ready_at <= clock_db() || is_free(v) ? VIEW_QUEUED : VIEW_ACTIVE;
+}
+
+static bool is_queued(const struct job_view *v) {
+    return job_view_state(v) == VIEW_QUEUED;
 }
 
 static struct slice queue_name(const struct job_view *v) {
@@ -132,7 +150,7 @@ static int64_t at_least_zero(int64_t value) {
 static int64_t requeue_within(const struct job_view *v) {
     if (v->ready_at == TIME_NEVER)
         return -1;
-    if (!job_view_is_queued(v))
+    if (!is_queued(v))
         return at_least_zero(v->ready_at - clock_db()) / US_PER_MS;
     return v->retry == 0 ? -1 : v->retry * INT64_C(1000);
 }
@@ -176,16 +194,6 @@ static void reply_times(struct req *r, const struct job_view *v) {
         reply_null_bulk(r);
     else
         reply_int(r, awake_within(v, requeue_ms));
-}
-
-static const char *state_name(const struct job_view *v) {
-    if (v->died_at != 0)
-        return "dead";
-    if (v->retained)
-        return "done";
-    if (v->waits)
-        return "waiting";
-    return job_view_is_queued(v) ? "queued" : "active";
 }
 
 static void pair_bytes(struct req *r, const char *name, struct slice value) {
@@ -246,7 +254,7 @@ static size_t field_count(const struct job_view *v) {
 
 /* Disque's fields come first, in Disque's order, because some of its clients read them by position. */
 void job_view_reply_all(struct req *r, const struct job_view *v) {
-    bool queued = job_view_is_queued(v);
+    bool queued = is_queued(v);
     int64_t created_ms = job_created_us(v->key.id) / US_PER_MS;
 
     reply_array(r, 2 * field_count(v));
@@ -255,7 +263,7 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     reply_bulk_str(r, "queue");
     reply_bulk(r, queue_name(v));
     reply_bulk_str(r, "state");
-    reply_bulk_str(r, state_name(v));
+    reply_bulk_str(r, state_names[job_view_state(v)]);
     job_view_pair_int(r, "repl", v->replicate);
     job_view_pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
     job_view_pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));

@@ -5,6 +5,21 @@
 #include "base/job_key.h"
 #include "net/request.h"
 
+/* The states in replies. */
+#define JOB_VIEW_STATES(X)     \
+    X(VIEW_ACTIVE, "active")   \
+    X(VIEW_QUEUED, "queued")   \
+    X(VIEW_WAITING, "waiting") \
+    X(VIEW_DEAD, "dead")       \
+    X(VIEW_DONE, "done")
+
+enum job_view_state {
+#define X(id, name) id,
+    JOB_VIEW_STATES(X)
+#undef X
+        VIEW_STATES
+};
+
 /* A job as SHOW, QPEEK and JSCAN report it. */
 struct job_view {
     struct job_key key;
@@ -47,7 +62,7 @@ struct job_view {
 struct job_view job_view_read(const PGresult *rows, int row);
 /* The same for show_retained and scan_retained. */
 struct job_view job_view_read_retained(const PGresult *rows, int row);
-bool job_view_is_queued(const struct job_view *v);
+enum job_view_state job_view_state(const struct job_view *v);
 /* Replies the array of SHOW. */
 void job_view_reply_all(struct req *r, const struct job_view *v);
 /* Replies the ID as a status. */

@@ -303,6 +303,20 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "2", "0", "1", "9", "true", "9999" },
       .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - - - - - t",
       .ordered = true },
+    { SQL_SCAN_DEAD_NEWEST, "pages over all queues, the last that died first",
+      .setup = "call test.die('1/0/1 attempts=1; 1/0/2 attempts=1; 2/-1/3 attempts=1; 2/0/4 attempts=1'); "
+               "update pgdisque.dead_job set died_at = died_at - interval '1 hour' where id = 4",
+      .params = { "2030-01-01 11:00", "3", "9", "false", "9999", "NULL", "NULL" },
+      .rows = "256 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 11:00:00 - - - - - - t; "
+              "512 1 0 1 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 11:00:00 - - - - - - t; "
+              "768 2 0 4 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 10:00:00 - - - - - - t",
+      .ordered = true },
+    { SQL_SCAN_QUEUE_DEAD_NEWEST, "pages of a queue, the last that died first",
+      .setup = "call test.die('1/0/1 attempts=1; 1/-5/2 attempts=1; 2/0/3 attempts=1; 1/0/4 attempts=1')",
+      .params = { "infinity", "9", "2", "true", "9999", "NULL", "NULL", "1" },
+      .rows = "257 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - - 11:00:00 - - - - - - t; "
+              "514 1 -5 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - - 11:00:00 - - - - - - t",
+      .ordered = true },
 };
 
 #endif

@@ -230,6 +230,25 @@
                            ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5; "               \
                                 "update pgdisque.waiting_job set queue_id = 2, rank = -1 where id > 5",      \
           .params = { "0", "0", "0", "100", NOW }, .rows = "1 0 5 1; 2 -1 7 2" },                            \
+        { SQL_SCAN_WAITING,                                                                                  \
+          "pages in key order; those that end do not match",                                                 \
+          .setup = WAITING("(3, 1, false, timestamptz " LATER                                                \
+                           "), (4, 1, false, '2020-01-01'), (5, 1, false, " LATER "), "                      \
+                           "(6, 1, false, " LATER "), (7, 1, false, " LATER                                  \
+                           ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5; "               \
+                                "update pgdisque.waiting_job set queue_id = 2, rank = -1 where id > 5",      \
+          .params = { "1", "0", "3", "3", NOW, "false", "9", "9999" },                                       \
+          .rows = "256 1 0 4 infinity 2020-01-01 00:00:00+00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 f; "   \
+                  "512 1 0 5 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 f; "                 \
+                  "768 2 -1 6 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 t",                 \
+          .ordered = true },                                                                                 \
+        { SQL_SCAN_WAITING, "of a queue, by a header",                                                       \
+          .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, " LATER                      \
+                           ")") "; update pgdisque.waiting_job set headers = '{\"a\":\"b\"}' where id = 4;"  \
+                                "update pgdisque.waiting_job set queue_id = 2 where id = 3",                 \
+          .params = { "1", "0", "0", "9", NOW, "true", "1", "9999", "{\"a\": null}" },                       \
+          .rows =                                                                                            \
+              "267 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - {\"a\": \"b\"} - - 1 t" },   \
         { SQL_PAGE_WAITING, "a part of a queue",                                                             \
           .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, " LATER                      \
                            "), (5, 1, false, " LATER ")"),                                                   \

@@ -482,7 +482,7 @@ static void jobs_of_groups_wait(void **state) {
     done(a, "select pgdisque.add_jobs('q', array['1', '2'], group_key => 'g')");
     first = sql(a, "select concat_ws(',', queue_id, rank, id) from pgdisque.job order by id limit 1");
     does(a, "infinity g; infinity g", "select ready_at, encode(group_key, 'escape') from pgdisque.job");
-    does(a, "queued g; queued g", "select state, group_key from pgdisque.jobs");
+    does(a, "waiting g; waiting g", "select state, group_key from pgdisque.jobs");
     second = last_key();
     does(a, "", BODIES("'q', 9"));
     does(a, "0", "select pgdisque.nack_jobs(" IDS("true") ")");

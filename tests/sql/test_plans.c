@@ -176,6 +176,9 @@ static const struct planned planned[] = {
     { SQL_SAVE_COUNTERS, 0, "'{1}', '{1}', '{1}'" },
     { SQL_SCAN_DEAD, HOT, "1, 0, 5, 10, true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SCAN_QUEUE_DEAD, HOT, "1, 0, 5, 10, true, 1000, '{\"a\":null}', 'x'" },
+    { SQL_SCAN_DEAD_NEWEST, HOT, "now(), 5, 10, true, 1000, '{\"a\":null}', 'x'" },
+    { SQL_SCAN_QUEUE_DEAD_NEWEST, HOT, "now(), 5, 10, true, 1000, '{\"a\":null}', 'x', 1" },
+    { SQL_SCAN_WAITING, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000, '{\"a\":null}', 'x'" },
     { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SET_SETTINGS, 0, "'{1}', '{max-active}', '{5}'" },
@@ -360,7 +363,7 @@ static void as_the_header_says(const struct planned *p, const char *plan) {
                                            "job_in_set",         "job_member",
                                            "dead_in_set",        "dead_member",
                                            "library_value_pkey", "library_value_expires",
-                                           "dead_died" };
+                                           "dead_died",          "dead_newest" };
     const char *said = strstr(sql_texts[p->stmt].text, "-- index: ");
     int found = 0;
 
@@ -624,6 +627,8 @@ static void a_search_of_dead_jobs_reads_its_page(void **state) {
         { SQL_DELETE_QUEUE_DEAD, "1, 0, 50000, 1000, now(), 9, 'absent', null, null, '{\"a\": null}'" },
         { SQL_SCAN_QUEUE_DEAD, "1, 0, 50000, 1000, true, 1000000, '{\"a\": null}', 'absent'" },
         { SQL_SCAN_DEAD, "1, 0, 50000, 1000, true, 1000000, '{\"a\": null}', 'absent'" },
+        { SQL_SCAN_QUEUE_DEAD_NEWEST, "'infinity', 1, 1000, true, 1000000, '{\"a\": null}', 'absent', 1" },
+        { SQL_SCAN_DEAD_NEWEST, "'infinity', 1, 1000, true, 1000000, '{\"a\": null}', 'absent'" },
     };
 
     (void)state;
