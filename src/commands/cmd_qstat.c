@@ -124,6 +124,10 @@ static const struct extra_limit {
     { "rate-period", SETTING_RATE_PERIOD, 1 },
     { "rate-burst", SETTING_RATE_BURST, 0 },
     { "server-max-active", SETTING_SERVER_MAX_ACTIVE, 0 },
+    { "group-max-active", SETTING_GROUP_MAX_ACTIVE, 0 },
+    { "group-rate", SETTING_GROUP_RATE, 0 },
+    { "group-rate-period", SETTING_GROUP_RATE_PERIOD, 1 },
+    { "group-rate-burst", SETTING_GROUP_RATE_BURST, 0 },
 };
 
 /* Replies them, or only counts them. */
