@@ -15,6 +15,7 @@
 #include "http/http_reply.h"
 #include "http/http_run.h"
 #include "http/reply_json.h"
+#include "jobs/waiting_count.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
@@ -44,14 +45,14 @@ static struct {
 /* ---- figures ---- */
 
 static void read_server_figures(void) {
-    json_t *figures =
-        json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "queues", (json_int_t)queue_shown(),
-                  "len", (json_int_t)queue_jobs_queued(), "active", (json_int_t)queue_jobs_active(),
-                  "delayed", (json_int_t)queue_jobs_delayed(), "waiting", (json_int_t)queue_jobs_waiting(),
-                  "dead", (json_int_t)queue_jobs_dead(), "added", (json_int_t)stats.jobs_added, "delivered",
-                  (json_int_t)stats.jobs_delivered, "acknowledged", (json_int_t)stats.jobs_acked, "clients",
-                  (json_int_t)client_count(), "blocked", (json_int_t)(waiters_blocked() + waitjob_count()),
-                  "database_connected", batch_connected(CONN_WRITE));
+    json_t *figures = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "queues", (json_int_t)queue_shown(), "len",
+        (json_int_t)queue_jobs_queued(), "active", (json_int_t)queue_jobs_active(), "delayed",
+        (json_int_t)queue_jobs_delayed(), "waiting", (json_int_t)queue_jobs_waiting(), "after",
+        (json_int_t)waiting_count_all(), "dead", (json_int_t)queue_jobs_dead(), "added",
+        (json_int_t)stats.jobs_added, "delivered", (json_int_t)stats.jobs_delivered, "acknowledged",
+        (json_int_t)stats.jobs_acked, "clients", (json_int_t)client_count(), "blocked",
+        (json_int_t)(waiters_blocked() + waitjob_count()), "database_connected", batch_connected(CONN_WRITE));
 
     free(streams.server);
     streams.server = json_dumps(figures, JSON_COMPACT);
@@ -83,12 +84,20 @@ static void stream_end(struct event_stream *s) {
     evhttp_send_reply_end(http_conn_end(c));
 }
 
+/* The figures of the server are those of INFO. */
+static bool sees_server(const struct event_stream *s) {
+    const struct user *u = gateway_user(s->conn->run);
+
+    return u != NULL && user_may_run(u, COMMAND_info);
+}
+
 static void stream_write(struct event_stream *s, const char *queue) {
     struct bufferevent *bev = evhttp_connection_get_bufferevent(s->conn->evcon);
     struct evbuffer *event = evbuffer_new();
 
-    evbuffer_add_printf(event, "event: figures\ndata: {\"now\":%lld,\"server\":%s",
-                        (long long)(clock_unix() / US_PER_MS), streams.server);
+    evbuffer_add_printf(event, "event: figures\ndata: {\"now\":%lld", (long long)(clock_unix() / US_PER_MS));
+    if (sees_server(s))
+        evbuffer_add_printf(event, ",\"server\":%s", streams.server);
     if (queue != NULL)
         evbuffer_add_printf(event, ",\"queue\":%s", queue);
     evbuffer_add(event, "}\n\n", 3);
@@ -105,10 +114,9 @@ static void ask_queue(struct event_stream *s) {
     gateway_send(s->conn->run, words, LENGTH(words));
 }
 
+/* QSTAT checks the right to the figures of a queue. */
 static bool may_go_on_streaming(const struct event_stream *s) {
-    const struct user *u = gateway_user(s->conn->run);
-
-    return u != NULL && user_may_run(u, COMMAND_info) &&
+    return gateway_user(s->conn->run) != NULL && (s->queue.ptr != NULL || sees_server(s)) &&
            (!s->conn->has_session || page_session_use(s->conn->session) != NULL);
 }
 
@@ -187,8 +195,9 @@ static size_t streams_of(const struct user *u) {
 /* The login of the stream is right. */
 static void on_entered(struct event_stream *s) {
     if (!may_go_on_streaming(s)) {
-        refuse_stream(s->conn, 403,
-                      json_pack("{s:s}", "error", "NOPERM the events need the right to run INFO"));
+        refuse_stream(
+            s->conn, 403,
+            json_pack("{s:s}", "error", "NOPERM the events of the server need the right to run INFO"));
     } else if (streams_of(gateway_user(s->conn->run)) > EVENTS_OF_USER_MAX) {
         refuse_stream(s->conn, 503, json_pack("{s:s}", "error", "too many streams of events of one user"));
     } else if (s->queue.ptr != NULL) {

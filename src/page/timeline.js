@@ -57,8 +57,9 @@ export function timeline({ queue, range, signal, draw, fail }) {
     }
   });
   onFigures(({ now, server }) => {
+    if (!streams) return;
     const point = { ...rateOf(now, server), len: server.len, active: server.active };
-    if (!streams || course === null || point.added === null) return;
+    if (course === null || point.added === null) return;
     append(course, now, point);
     draw(range, course);
   }, signal);

@@ -240,7 +240,9 @@ static void test_refused_events(void **state) {
     expect_no_events("", "", 401, "NOAUTH");
     expect(admin, "+OK", "ACL SETUSER ada on >one ~mine +qstat");
     log_in_ok("ada", "one", cookie, sizeof cookie);
-    expect_no_events("", cookie, 403, "NOPERM");
+    expect_no_events("", cookie, 403,
+                     "{\"error\":\"NOPERM the events of the server need the right to run INFO\"}");
+    expect_no_events("?queue=other", cookie, 403, "{\"error\":\"NOPERM ");
     expect(admin, "+OK", "ACL SETUSER ada +info");
     expect_no_events("?queue=other", cookie, 403, "NOPERM");
     expect_no_events("", text_of("%sSec-Fetch-Site: cross-site\r\n", cookie), 403, "another site");
@@ -254,6 +256,42 @@ static void begin_stream(struct wire *w, const char *query) {
     log_in_ok("ada", "one", cookie, sizeof cookie);
     stream_on(w, query, cookie);
     expect_sent(w, "event: figures\n");
+}
+
+/* Without the right to INFO, the figures of a queue come alone. */
+static void test_events_of_queue_only(void **state) {
+    struct wire w;
+
+    (void)state;
+    expect(admin, "+OK", "ACL SETUSER ada reset on >one ~mine +qstat");
+    begin_stream(&w, "?queue=mine");
+    expect_sent(&w, ",\"queue\":null}\n\n");
+    freeReplyObject(redisCommand(admin, "ADDJOB mine x 0"));
+    expect_sent(&w, ",\"queue\":{\"name\":\"mine\",\"len\":1,");
+    assert_false(has_sent(&w, "server"));
+    expect(admin, "+OK", "ACL SETUSER ada +info");
+    expect_sent(&w, ",\"server\":{");
+    expect(admin, "+OK", "ACL SETUSER ada -info -qstat");
+    EVENTUALLY(has_sent(&w, "\r\n0\r\n\r\n"));
+    wire_close(&w);
+    expect(admin, ":1", "DEL mine");
+    expect(admin, ":1", "ACL DELUSER ada");
+}
+
+/* Jobs that wait for their predecessors. */
+static void test_events_of_waiting_jobs(void **state) {
+    char cookie[256];
+    struct wire w;
+    redisReply *id = redisCommand(admin, "ADDJOB first x 0");
+
+    (void)state;
+    freeReplyObject(redisCommand(admin, "ADDJOB second x 0 AFTER %s", id->str));
+    log_in_ok("default", "secret", cookie, sizeof cookie);
+    stream_on(&w, "", cookie);
+    expect_sent(&w, "\"waiting\":0,\"after\":1,");
+    wire_close(&w);
+    expect(admin, ":1", "DELJOB %s", id->str);
+    freeReplyObject(id);
 }
 
 /* A stream ends as soon as its user may not read the figures. */
@@ -330,12 +368,20 @@ static void test_unread_events(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_login),          cmocka_unit_test(test_secure_cookie),
-        cmocka_unit_test(test_wrong_logins),   cmocka_unit_test(test_user),
-        cmocka_unit_test(test_many_sessions),  cmocka_unit_test(test_other_sites),
-        cmocka_unit_test(test_basic),          cmocka_unit_test(test_events),
-        cmocka_unit_test(test_refused_events), cmocka_unit_test(test_end_of_events),
-        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_unread_events),
+        cmocka_unit_test(test_login),
+        cmocka_unit_test(test_secure_cookie),
+        cmocka_unit_test(test_wrong_logins),
+        cmocka_unit_test(test_user),
+        cmocka_unit_test(test_many_sessions),
+        cmocka_unit_test(test_other_sites),
+        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_refused_events),
+        cmocka_unit_test(test_end_of_events),
+        cmocka_unit_test(test_many_streams),
+        cmocka_unit_test(test_unread_events),
+        cmocka_unit_test(test_events_of_queue_only),
+        cmocka_unit_test(test_events_of_waiting_jobs),
     };
 
     return RUN_SUITE_WITH("http_page", tests, start_server, stop_server);
