@@ -366,6 +366,7 @@ static void on_loaded(void) {
         server.phase = SERVER_CHECKED;
         return;
     }
+    queue_history_start();
     peers_loaded();
     if (server.phase == SERVER_STARTING)
         server.phase = SERVER_SERVING;
@@ -383,7 +384,6 @@ static void start_mechanism(void) {
     start_loop();
     clock_turn();
     queue_init();
-    queue_history_start();
     waiters_init();
     batch_init(operations, take_plan);
 }

@@ -23,12 +23,14 @@ enum history_range {
 };
 
 /* Columns: id, name, is it a counter? */
-#define HISTORY_SERIES_NAMES(X)             \
-    X(HISTORY_LEN, "len", false)            \
-    X(HISTORY_ACTIVE, "active", false)      \
-    X(HISTORY_ADDED, "added", true)         \
-    X(HISTORY_DELIVERED, "delivered", true) \
-    X(HISTORY_ACKNOWLEDGED, "acknowledged", true)
+#define HISTORY_SERIES_NAMES(X)                   \
+    X(HISTORY_LEN, "len", false)                  \
+    X(HISTORY_ACTIVE, "active", false)            \
+    X(HISTORY_ADDED, "added", true)               \
+    X(HISTORY_DELIVERED, "delivered", true)       \
+    X(HISTORY_ACKNOWLEDGED, "acknowledged", true) \
+    X(HISTORY_FAILED, "failed", true)             \
+    X(HISTORY_DIED, "died", true)
 
 enum history_series {
 #define X(id, name, counts) id,

@@ -16,6 +16,7 @@
     X(jobs_acked, "Jobs removed by ACKJOB, FASTACK, DELJOB.")                     \
     X(jobs_kept, "Finished jobs that are retained.")                              \
     X(jobs_requeued, "Jobs that came back because their lease ended.")            \
+    X(jobs_failed, "Deliveries that ended by NACK or by the end of their lease.") \
     X(jobs_expired, "Jobs removed because their TTL was over.")                   \
     X(jobs_dead, "Jobs that used all their attempts.")                            \
     X(jobs_revived, "Dead jobs queued again by ENQUEUE and REVIVE.")              \

@@ -45,16 +45,28 @@ static void reply_series(struct req *r, const struct history *h, enum history_ra
     }
 }
 
-/* h NULL: the queue has no history. shapes gives the step then. */
+/* The beginning of the first step in milliseconds since 1970. */
+static int64_t history_since_ms(const struct history *h, int64_t now_ms, int64_t step_ms,
+                                enum history_range range) {
+    return now_ms - (int64_t)history_count(h, range) * step_ms;
+}
+
+/* h NULL: there is no history. shapes gives the step then. */
 static void reply_history(struct req *r, const struct history *h, const struct history_shape *shapes,
                           enum history_range range) {
     int64_t age_us = h == NULL ? 0 : clock_mono() - history_end_us(h, range);
+    int64_t now_ms = (clock_unix() - age_us) / US_PER_MS, step_ms = shapes[range].step_us / US_PER_MS;
 
-    reply_map(r, 2 + HISTORY_SERIES);
+    reply_map(r, 3 + HISTORY_SERIES);
     reply_bulk_str(r, "step");
-    reply_int(r, shapes[range].step_us / US_PER_MS);
+    reply_int(r, step_ms);
     reply_bulk_str(r, "now");
-    reply_int(r, (clock_unix() - age_us) / US_PER_MS);
+    reply_int(r, now_ms);
+    reply_bulk_str(r, "since");
+    if (h == NULL)
+        reply_null_bulk(r);
+    else
+        reply_int(r, history_since_ms(h, now_ms, step_ms, range));
     for (int series = 0; series < HISTORY_SERIES; series++)
         reply_series(r, h, range, (enum history_series)series);
     req_end(r);
@@ -69,10 +81,13 @@ static void history_of_server(struct req *r, enum history_range range) {
 }
 
 static void history_of_queue(struct req *r, struct slice name, enum history_range range) {
-    const struct queue *q = queue_find(name);
+    struct queue *q = queue_find(name);
 
-    if (queue_rights_allow_or_reply(r, ACL_READ, name))
-        reply_history(r, q == NULL ? NULL : q->history, queue_history_shapes, range);
+    if (!queue_rights_allow_or_reply(r, ACL_READ, name))
+        return;
+    if (q != NULL)
+        queue_history_ask(q);
+    reply_history(r, q == NULL ? NULL : q->history, queue_history_shapes, range);
 }
 
 /* A single argument that is the name of a range means the server. */

@@ -99,6 +99,8 @@ static void requeued(struct req *r, struct job_key key, const PGresult *rows, in
     if (r->cmd->handler == cmd_nack && id.ptr != NULL)
         event_of_id(queue_find_id(key.queue_id), EVENT_NACKED, id);
     job_ids(r)->hits++;
+    if (r->cmd->handler == cmd_nack)
+        job_failed(key);
     if (!row_bool(rows, row, col + 2)) {
         job_requeued(key, was_until, false, row_time_or(rows, row, col + 1, TIME_NEVER));
         return;

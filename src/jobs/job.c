@@ -133,11 +133,21 @@ void job_requeued(struct job_key key, int64_t row_until, bool was_queued, int64_
                 JOB_RETURNED);
 }
 
+void job_failed(struct job_key key) {
+    struct queue *q = queue_find_id(key.queue_id);
+
+    stats.jobs_failed++;
+    if (q != NULL)
+        queue_count_failed(q);
+}
+
 /* ---- leaving ---- */
 
-static void job_tell_ended(const struct queue *q, const struct job_row *job, enum job_exit why) {
+static void job_tell_ended(struct queue *q, const struct job_row *job, enum job_exit why) {
     if (exits[why].counter != NULL)
         ++*exits[why].counter;
+    if (q != NULL && why == JOB_DEAD)
+        queue_count_died(q);
     if (why == JOB_TAKEN)
         tell(q, EVENT_DELIVERED, job);
     tell(q, exits[why].event, job);

@@ -69,6 +69,8 @@ void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued);
 /* The job is queued again, as by NACK: job_withdrawn() and JOB_RETURNED. wake_at: the end of a delay; TIME_NEVER: it is
  * queued at once. */
 void job_requeued(struct job_key key, int64_t row_until, bool was_queued, int64_t wake_at);
+/* The delivery of the job ended by NACK, or by the end of its lease. Its job is queued again, or dies. */
+void job_failed(struct job_key key);
 /* The job left its queue. */
 void job_left(const struct job_row *job, enum job_exit why);
 /* Queued jobs left their queue together, as by JOB_TAKEN. They had no group, no workflow and no lease. There are no

@@ -269,6 +269,14 @@ void queue_count_acked(struct queue *q) {
     q->counters.own_acked++;
 }
 
+void queue_count_failed(struct queue *q) {
+    q->counters.own_failed++;
+}
+
+void queue_count_died(struct queue *q) {
+    q->counters.own_died++;
+}
+
 void queue_count_out(struct queue *q, int64_t jobs) {
     q->counters.jobs_out += jobs;
     q->counters.own.jobs_out += jobs;

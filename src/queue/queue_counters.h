@@ -48,6 +48,8 @@ struct queue_counters {
     struct list in_dirty; /* in the list of queues whose counters differ from the database */
     size_t largest_body;  /* largest body, with overhead, since the queue was empty; 0: unknown */
     uint64_t own_acked;   /* acknowledgements by this server */
+    uint64_t own_failed;  /* deliveries that ended at this server by NACK or the end of the lease */
+    uint64_t own_died;    /* jobs that this server has made dead letters */
     /* clock_db() when the oldest queued job became due, an estimate: queue_oldest_us() */
     int64_t oldest_due_us;
     bool has_states;          /* this server has changed `delayed` or `waiting` */
@@ -120,8 +122,10 @@ void queue_set_oldest(struct queue *q, int64_t due_us);
  * that a server delivered, because jobs are delivered in their order. So it is too small if jobs of a lower priority
  * wait. */
 int64_t queue_oldest_us(const struct queue *q);
-/* Counts an acknowledgement by this server. */
+/* Counts an acknowledgement by this server, a failed delivery, and a job that died. */
 void queue_count_acked(struct queue *q);
+void queue_count_failed(struct queue *q);
+void queue_count_died(struct queue *q);
 /* Removes and returns the next queue whose counters are to be saved, or NULL. Sets the changes to save, which count as
  * saved from now on. */
 struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out);

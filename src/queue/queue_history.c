@@ -1,4 +1,4 @@
-/* The history of the server and of its oldest queues: a timer that takes samples. */
+/* The history of the server and of some queues: a timer that takes samples. */
 #include "queue/queue_history.h"
 
 #include <stdlib.h>
@@ -14,6 +14,10 @@
 #define MINUTE_US (60 * US_PER_S)
 /* A queue is sampled once in this number of seconds, at the second that its place in the table of queues gives. */
 #define PARTS 10
+/* The most queues whose history is kept because HISTORY asked for it. */
+#define ASKED_MAX 100
+/* A queue does not give way to another one until HISTORY has not asked for it for this time. */
+#define ASKED_US (10 * MINUTE_US)
 
 const struct history_shape server_history_shapes[HISTORY_RANGES] = {
     [HISTORY_MINUTES] = { US_PER_S, 300 },
@@ -30,8 +34,10 @@ const struct history_shape queue_history_shapes[HISTORY_RANGES] = {
 static struct {
     struct timer timer;
     struct history *server;
-    int64_t queues; /* the number of queues with a history */
+    int64_t queues; /* the number of queues that have a history because they are the oldest ones */
     int64_t second; /* the last second whose part of the queues was sampled */
+    struct queue *asked[ASKED_MAX]; /* queues that have a history because HISTORY asked for it; NULL: free */
+    int64_t asked_count;
 } recorder;
 
 const struct history *queue_history_of_server(void) {
@@ -49,6 +55,8 @@ static struct history_figures server_figures(void) {
         [HISTORY_ADDED] = stats.jobs_added,
         [HISTORY_DELIVERED] = stats.jobs_delivered,
         [HISTORY_ACKNOWLEDGED] = stats.jobs_acked,
+        [HISTORY_FAILED] = stats.jobs_failed,
+        [HISTORY_DIED] = stats.jobs_dead,
     } };
 }
 
@@ -59,6 +67,8 @@ static struct history_figures queue_figures(const struct queue *q) {
         [HISTORY_ADDED] = (uint64_t)q->counters.own.jobs_in,
         [HISTORY_DELIVERED] = (uint64_t)q->counters.own.jobs_out,
         [HISTORY_ACKNOWLEDGED] = q->counters.own_acked,
+        [HISTORY_FAILED] = q->counters.own_failed,
+        [HISTORY_DIED] = q->counters.own_died,
     } };
 }
 
@@ -75,16 +85,36 @@ size_t queue_history_bytes(void) {
     return history_bytes(queue_history_shapes) + sizeof(struct histogram) + sizeof(struct quantiles);
 }
 
-static int64_t histories_allowed(void) {
+/* The number of histories that the memory allows. */
+static int64_t histories_fit(void) {
     size_t bytes = memory_budget / 64 < QUEUE_HISTORY_MAX ? memory_budget / 64 : QUEUE_HISTORY_MAX;
-    int64_t fit = (int64_t)(bytes / queue_history_bytes());
+
+    return (int64_t)(bytes / queue_history_bytes());
+}
+
+/* The number of the oldest queues with a history. */
+static int64_t histories_allowed(void) {
+    int64_t fit = histories_fit();
 
     return config.metrics_queues < fit ? config.metrics_queues : fit;
+}
+
+/* The history is kept because the queue is one of the oldest. */
+static void history_unask(struct queue *q) {
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        if (recorder.asked[i] == q)
+            recorder.asked[i] = NULL;
+    }
+    recorder.asked_count--;
+    recorder.queues++;
+    q->asked_us = 0;
 }
 
 void queue_history_drop(struct queue *q) {
     if (q->history == NULL)
         return;
+    if (q->asked_us != 0)
+        history_unask(q);
     history_free(q->history);
     free(q->waits);
     free(q->recent_waits);
@@ -103,18 +133,65 @@ static void queue_history_begin(struct queue *q) {
     memory_change(NULL, MEMORY_HISTORY, 0, queue_history_bytes());
 }
 
+static bool may_have_history(const struct queue *q) {
+    return recorder.server != NULL && q->slot < QUEUE_FIGURES_SLOTS_MAX && queue_has_figures(q);
+}
+
 void queue_history_want(struct queue *q) {
-    if (recorder.server != NULL && q->slot < QUEUE_FIGURES_SLOTS_MAX && queue_has_figures(q) &&
-        recorder.queues < histories_allowed())
+    if (may_have_history(q) && recorder.queues < histories_allowed())
         queue_history_begin(q);
+}
+
+/* A place for a queue that HISTORY asks for. The queue that it has not asked for the longest time gives way. NULL: it has
+ * asked for each of them lately. */
+static struct queue **asked_place(void) {
+    struct queue **oldest = &recorder.asked[0];
+
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        if (recorder.asked[i] == NULL)
+            return &recorder.asked[i];
+        if (recorder.asked[i]->asked_us < (*oldest)->asked_us)
+            oldest = &recorder.asked[i];
+    }
+    if (clock_mono() - (*oldest)->asked_us < ASKED_US)
+        return NULL;
+    queue_history_drop(*oldest);
+    return oldest;
+}
+
+static void begin_asked(struct queue *q) {
+    struct queue **place = asked_place();
+
+    if (place == NULL || recorder.queues + recorder.asked_count >= histories_fit())
+        return;
+    queue_history_begin(q);
+    recorder.queues--;
+    recorder.asked_count++;
+    *place = q;
+    q->asked_us = clock_mono();
+}
+
+void queue_history_ask(struct queue *q) {
+    if (q->asked_us != 0)
+        q->asked_us = clock_mono();
+    else if (q->history == NULL && may_have_history(q))
+        begin_asked(q);
+}
+
+/* True if more histories of this kind exist than are allowed. */
+static bool is_one_too_many(const struct queue *q, int64_t allowed) {
+    return q->asked_us != 0 ? recorder.queues + recorder.asked_count > histories_fit()
+                            : recorder.queues > allowed;
 }
 
 static void queue_sample(struct queue *q, int64_t allowed) {
     bool wanted = queue_has_figures(q);
 
-    if (q->history != NULL && (!wanted || recorder.queues > allowed)) {
+    if (q->history != NULL && (!wanted || is_one_too_many(q, allowed))) {
         queue_history_drop(q);
     } else if (q->history != NULL) {
+        if (q->asked_us != 0 && recorder.queues < allowed)
+            history_unask(q);
         history_sample(q->history, clock_mono(), queue_figures(q));
     } else if (wanted && recorder.queues < allowed) {
         queue_history_begin(q);

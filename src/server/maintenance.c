@@ -128,12 +128,13 @@ static void end_leases(void) {
 
         if (q == NULL || (end.owner != 0 && !peers_adopts(end.owner)))
             continue;
-        if (end.last) {
-            dead_letter_job(end.key, NULL, NULL);
+        if (!end.last && (q->pause & PAUSE_IN)) {
+            postpone(&end);
             continue;
         }
-        if (q->pause & PAUSE_IN) {
-            postpone(&end);
+        job_failed(end.key);
+        if (end.last) {
+            dead_letter_job(end.key, NULL, NULL);
             continue;
         }
         stats.jobs_requeued++;

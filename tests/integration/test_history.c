@@ -64,6 +64,35 @@ static void test_figures(void **state) {
     redisFree(c);
 }
 
+static bool sum_is(redisContext *c, const char *command, const char *name, long long sum) {
+    redisReply *reply = redisCommand(c, command);
+    bool same;
+
+    assert_non_null(reply);
+    same = series(reply, name, false) == sum;
+    freeReplyObject(reply);
+    return same;
+}
+
+/* Two NACKs and one end of a lease, of which one is the last attempt of its job. */
+static void test_failures(void **state) {
+    redisContext *c = client_open();
+    const char *nacked = add_job(c, "fails", "nacked", "ATTEMPTS 2");
+
+    (void)state;
+    get_job(c, "fails", "nacked");
+    expect(c, ":1", "NACK %s", nacked);
+    get_job(c, "fails", "nacked");
+    expect(c, ":1", "NACK %s", nacked);
+    add_job(c, "fails", "left", "RETRY 1");
+    get_job(c, "fails", "left");
+    assert_true(WAIT_UNTIL(sum_is(c, "HISTORY fails", "failed", 3), TWO_STEPS_MS));
+    assert_true(WAIT_UNTIL(sum_is(c, "HISTORY fails", "died", 1), TWO_STEPS_MS));
+    EVENTUALLY(sum_is(c, "HISTORY", "failed", 3));
+    EVENTUALLY(sum_is(c, "HISTORY", "died", 1));
+    redisFree(c);
+}
+
 /* The sample with this name and labels; -1 if METRICS has none. */
 static double metric(redisContext *c, const char *name) {
     redisReply *reply = redisCommand(c, "METRICS");
@@ -116,6 +145,7 @@ static void test_the_age_of_the_oldest_job(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_failures),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_the_age_of_the_oldest_job),
     };

@@ -209,12 +209,47 @@ static void test_the_id_of_a_freed_queue(void **state) {
     assert_null(queue_find_id(9));
 }
 
+/* Queues that HISTORY asks for: a hundred beside those of metrics-queues. A queue gives way ten minutes after it was asked
+ * for the last time, and becomes one of the oldest if these are fewer. */
+static void test_queues_that_are_asked_for(void **state) {
+    struct queue *q[103];
+    char name[16];
+
+    (void)state;
+    config.metrics_queues = 1;
+    for (int i = 0; i < 103; i++) {
+        snprintf(name, sizeof name, "q%d", i);
+        q[i] = shown_queue(name);
+        pass(i == 0 ? 10 : 0);
+    }
+    assert_non_null(q[0]->history);
+    for (int i = 0; i < 103; i++) {
+        queue_history_ask(q[i]);
+        pass(1);
+    }
+    assert_int_equal(histories(), 101);
+    assert_null(q[102]->history);
+    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], 101 * queue_history_bytes());
+    pass(480);
+    queue_history_ask(q[1]);
+    pass(60);
+    queue_history_ask(q[102]);
+    assert_non_null(q[102]->history);
+    assert_non_null(q[1]->history);
+    assert_null(q[2]->history);
+    config.metrics_queues = 2;
+    pass(10);
+    queue_history_ask(q[2]);
+    assert_int_equal(histories(), 102);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_server, forget_queues),
         cmocka_unit_test_teardown(test_a_new_queue_has_all_its_jobs, forget_queues),
         cmocka_unit_test_teardown(test_a_pause_skips_no_queue, forget_queues),
         cmocka_unit_test_teardown(test_the_number_is_bounded, forget_queues),
+        cmocka_unit_test_teardown(test_queues_that_are_asked_for, forget_queues),
         cmocka_unit_test_teardown(test_hidden_and_long_names, forget_queues),
         cmocka_unit_test_teardown(test_leases_count_for_their_queue, forget_queues),
         cmocka_unit_test_teardown(test_the_id_of_a_freed_queue, forget_queues),
