@@ -16,6 +16,7 @@
 #include "pg/db.h"
 #include "pg/notify_bus.h"
 #include "pg/primary_select.h"
+#include "queue/queue.h"
 
 /* The most bytes of a user name in a finding. */
 #define USER_SHOWN 64
@@ -79,6 +80,17 @@ static void look_at_users(struct findings *f) {
     free(all);
 }
 
+/* The alerts name the queues that have figures. With metrics-queues 0 no queue has them on purpose. */
+static void look_at_metrics(struct findings *f) {
+    f->checks++;
+    if (config.metrics_queues > 0 && queue_shown() > (size_t)config.metrics_queues)
+        findings_addf(
+            f, SEVERITY_NOTE, "metrics",
+            "raise metrics-queues, or find old and long queues by QSCAN ORDER age and QSCAN ORDER len",
+            "METRICS has figures of %d of the %zu queues: no alert names the others", config.metrics_queues,
+            queue_shown());
+}
+
 static void on_doctor_end(void *arg) {
     struct findings *f = &doctor_run.doctor.findings;
     struct list *node;
@@ -88,6 +100,7 @@ static void on_doctor_end(void *arg) {
     look_at_files(f);
     look_at_certificate(f);
     look_at_users(f);
+    look_at_metrics(f);
     while ((node = list_pop_front(&doctor_run.waiters)) != NULL) {
         struct doctor_waiter *p = LIST_ENTRY(node, struct doctor_waiter, node);
         struct buf text = { 0 };

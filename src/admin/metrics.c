@@ -24,6 +24,7 @@
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_history.h"
+#include "queue/queue_survey.h"
 #include "queue/waiters.h"
 #include "version.h"
 
@@ -317,6 +318,8 @@ static void metrics_queues(struct buf *out) {
     size_t count = find_labelled(all, &labels);
 
     metric_value(out, METRIC_QUEUES, (double)queue_shown());
+    metric_value(out, METRIC_UNLABELLED_QUEUES, count < queue_shown() ? (double)(queue_shown() - count) : 0);
+    metric_value(out, METRIC_OLDEST_AGE, (double)queue_survey_oldest_us() / US_PER_S);
     metric_value(out, METRIC_KEYS, (double)queue_keys());
     metric_value(out, METRIC_JOBS, (double)queue_jobs_total());
     metric_value(out, METRIC_QUEUED_JOBS, (double)queue_jobs_queued());

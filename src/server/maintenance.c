@@ -41,6 +41,7 @@
 #include "queue/queue_limits.h"
 #include "queue/queue_ready.h"
 #include "queue/queue_store.h"
+#include "queue/queue_survey.h"
 #include "server/ready.h"
 
 #define TICK_US (100 * US_PER_MS)
@@ -295,6 +296,7 @@ static const struct periodic {
     { SECOND_TICKS, false, bootstrap_retry },
     { SECOND_TICKS / 2, false, txn_bounds_check_time },
     { 1, true, queues_tick },
+    { 1, true, queue_survey_tick },
     { 1, true, queue_open_again },
     { SECOND_TICKS, true, page_queues },
     { SECOND_TICKS, true, groups_look },

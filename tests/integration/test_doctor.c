@@ -75,6 +75,19 @@ static void test_well(void **state) {
     freeReplyObject(r);
 }
 
+/* The alerts name only the queues with figures. */
+static void test_queues_without_figures(void **state) {
+    (void)state;
+    freeReplyObject(redisCommand(c, "ADDJOB one x 0"));
+    freeReplyObject(redisCommand(c, "ADDJOB two x 0"));
+    assert_false(finds(c, "note metrics", ""));
+    expect(c, "+OK", "CONFIG SET metrics-queues 1");
+    assert_true(finds(c, "note metrics", "figures of 1 of the "));
+    expect(c, "+OK", "CONFIG SET metrics-queues 0");
+    assert_false(finds(c, "note metrics", ""));
+    expect(c, "+OK", "CONFIG SET metrics-queues 100");
+}
+
 /* Protected mode refuses other machines only while the default user needs no password. */
 static void test_users_without_a_password(void **state) {
     static const char text[] = "user \"default\" needs", other[] = "user \"open\" needs";
@@ -370,6 +383,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_well),
         TEST(test_users_without_a_password),
+        TEST(test_queues_without_figures),
         TEST(test_jobs_under_way),
         TEST(test_open_transaction),
         TEST(test_prepared_transaction),

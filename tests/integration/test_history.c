@@ -126,6 +126,27 @@ static void test_waits(void **state) {
     redisFree(c);
 }
 
+/* Queues beyond metrics-queues: their number, and the age of the oldest job of all queues that deliver jobs. */
+static void test_queues_without_labels(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    expect(c, "+OK", "DEBUG FLUSHALL");
+    add_job(c, "unlabelled", "x", "");
+    assert_true(metric(c, "unlabelled_queues") == 0);
+    expect(c, "+OK", "CONFIG SET metrics-queues 0");
+    assert_true(metric(c, "unlabelled_queues") >= 1);
+    EVENTUALLY(metric(c, "oldest_age_seconds") >= 1);
+    expect(c, "+out", "PAUSE unlabelled out");
+    EVENTUALLY(metric(c, "oldest_age_seconds") == 0);
+    expect(c, "+none", "PAUSE unlabelled none");
+    EVENTUALLY(metric(c, "oldest_age_seconds") >= 1);
+    get_job(c, "unlabelled", "x");
+    EVENTUALLY(metric(c, "oldest_age_seconds") == 0);
+    expect(c, "+OK", "CONFIG SET metrics-queues 100");
+    redisFree(c);
+}
+
 /* A second delivery does not count, and the age is that of the oldest queued job. */
 static void test_the_age_of_the_oldest_job(void **state) {
     redisContext *c = client_open();
@@ -147,6 +168,7 @@ int main(void) {
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_queues_without_labels),
         cmocka_unit_test(test_the_age_of_the_oldest_job),
     };
 
