@@ -13,7 +13,7 @@
 #define ATTEMPTS_FIELDS 5
 #define RETAINED_FIELDS 6
 
-static const char *const state_names[] = {
+static const char *const job_state_names[] = {
 #define X(id, name) [id] = name,
     JOB_VIEW_STATES(X)
 #undef X
@@ -263,7 +263,7 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     reply_bulk_str(r, "queue");
     reply_bulk(r, queue_name(v));
     reply_bulk_str(r, "state");
-    reply_bulk_str(r, state_names[job_view_state(v)]);
+    reply_bulk_str(r, job_state_names[job_view_state(v)]);
     job_view_pair_int(r, "repl", v->replicate);
     job_view_pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
     job_view_pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
