@@ -137,7 +137,7 @@ $$;
 drop function if exists pgdisque.working(text[], text, integer);
 
 -- Extends the leases of jobs by their retry times, or by the given seconds. Returns the number of jobs. Skips
--- jobs with retry 0, and jobs with less than half of their time to live left. ID:token as for ack_jobs. In a
+-- jobs with retry 0. An ID without a token skips jobs with less than half of their time to live left. In a
 -- queue with max-active a job needs a slot, as in working_limited.sql. A job without a free slot is unchanged.
 -- The slots stay locked until the transaction ends. progress and text: how much of the jobs is done, in percent, and
 -- what the worker does.
@@ -170,7 +170,7 @@ begin
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, j.slot, k.token,
             coalesce({{is_exhausted(j)}}, false) as last,
             changed_at + interval '1 second' * (
-                coalesce(working.seconds, j.retry)
+                {{working_seconds(j, working.seconds, k.token, changed_at)}}
                 + {{lease_wait(j, j.deliveries)}}
             ) as next_at
         from pgdisque.api_keys(ids) as k
@@ -180,7 +180,7 @@ begin
           and j.retry > 0
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
           and (j.attempts = 0) is not true
-          and changed_at - pgdisque.api_created_at(j.id) <= (j.expires_at - pgdisque.api_created_at(j.id)) / 2
+          and not ({{working_too_late(j, pgdisque.api_created_at(j.id), k.token, changed_at)}})
         for update of j
     ),
     needing as materialized (

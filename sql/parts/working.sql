@@ -4,10 +4,10 @@ old as materialized (
         k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at, j.slot, k.worker, k.progress,
         coalesce(k.token, 0) <> 0 as has_token,
         coalesce(k.token, 0) not in (0, {{token(j)}}) as is_stale,
-        case when j.retry > 0 then coalesce(k.seconds, j.retry) else 0 end as lease,
+        case when j.retry > 0 then {{working_seconds(j, k.seconds, k.token, $6::timestamptz)}} else 0 end as lease,
         {{lease_wait(j, j.deliveries)}} as wait,
         coalesce(j.attempts = 0, false)
-            or $6::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
+            or {{working_too_late(j, k.created_at, k.token, $6::timestamptz)}} as too_late,
         coalesce(j.attempts = 0, false) as is_cancelled,
         {{counted(j, $6::timestamptz)}} as was_queued,
         {{left_since(j)}} as was_until,

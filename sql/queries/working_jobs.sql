@@ -1,5 +1,6 @@
 -- Extends the lease of jobs by their retry time: WORKING. A queued job leaves its queue. The job is unchanged,
--- and too_late is set, when half of the time to live is over. It is also unchanged if retry is 0.
+-- and too_late is set, when half of the time to live is over and the caller has no token. It is also unchanged if
+-- retry is 0.
 --
 -- Jobs of queues with max-active need working_limited.
 -- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 seconds (null: the retry time), $6 now, $7 node,

@@ -20,6 +20,8 @@ struct work_job {
     char *failure; /* the reason of a NACK; NULL: the status of the program tells */
     bool running;
     bool returns;        /* NACK without a delay: the job did not fail */
+    bool stale;          /* the job was delivered again, so that this delivery needs no NACK */
+    bool repeated;       /* a connection was lost after ACKJOB or NACK, which may have been done */
     int64_t deadline_us; /* the timeout; 0: none */
     int64_t extend_us;   /* the time of the next WORKING; INT64_MAX: never */
     bool extending;      /* WORKING has no reply yet */

@@ -70,8 +70,9 @@ struct work {
     bool children;          /* a child may have ended */
     bool replied;           /* a reply arrived, so that other requests may be due */
     bool failed;
-    bool job_failed; /* a job has ended by NACK, and not because the tool was stopped */
-    int signals;     /* signalfd */
+    bool job_failed;  /* a job has ended by NACK, and not because the tool was stopped */
+    bool unconfirmed; /* the server did not confirm the end of a job */
+    int signals;      /* signalfd */
 };
 
 #define WORK_PUT(link, what, job, ...)                                    \
@@ -128,9 +129,10 @@ static void work_lost(struct work *k, struct work_link *l, int64_t now) {
     line_refuse("work", "the connection is lost, and the tool connects again", l->pipe.err);
     work_link_lose(l, now);
     while (work_link_lost(l, &of)) {
-        if (of.job != NULL && of.what == WORK_END)
+        if (of.job != NULL && of.what == WORK_END) {
             of.job->ending = false;
-        else if (of.job != NULL)
+            of.job->repeated = true;
+        } else if (of.job != NULL)
             of.job->extending = false;
     }
     if (l == &k->take)
@@ -286,17 +288,29 @@ static void work_drop(struct work *k, struct work_job *j) {
     k->empty = false;
 }
 
+/* After a lost connection a job without a row may have ended by the first request. */
+static bool work_is_confirmed(const struct work_job *j, const redisReply *r) {
+    if (r->type == REDIS_REPLY_INTEGER && (r->integer > 0 || j->repeated))
+        return true;
+    line_refuse("work", j->name,
+                r->type == REDIS_REPLY_ERROR ? r->str : "the job is gone: it has expired, or was deleted");
+    return false;
+}
+
 /* The server can refuse the end for a while, for example while it has no database. */
+static bool work_may_repeat(const redisReply *r) {
+    return r->type == REDIS_REPLY_ERROR && !work_is_final(r) && !work_error_is(r, "STALE") &&
+           !work_error_is(r, "BADID");
+}
+
 static void work_end_replied(struct work *k, struct work_job *j, const redisReply *r, int64_t now) {
     j->ending = false;
-    if (r->type == REDIS_REPLY_ERROR) {
-        bool final = work_is_final(r) || work_error_is(r, "STALE") || work_error_is(r, "BADID");
-
-        line_refuse("work", j->name, r->str);
-        if (!final && ++j->tries < END_TRIES) {
+    if (!work_is_confirmed(j, r)) {
+        if (work_may_repeat(r) && ++j->tries < END_TRIES) {
             j->end_us = now + AGAIN_US;
             return;
         }
+        k->unconfirmed = true;
     }
     work_drop(k, j);
 }
@@ -312,6 +326,11 @@ static void work_extend_replied(const struct work *k, struct work_job *j, const 
         return;
     if (work_error_is(r, "CANCELLED"))
         work_job_stop(j, "cancelled", k->w->grace_s * US_PER_S);
+    if (work_error_is(r, "STALE")) {
+        j->stale = true;
+        work_job_stop(j, "the job was delivered again, so that this program must end",
+                      k->w->grace_s * US_PER_S);
+    }
     if (work_error_is(r, "CANCELLED") || work_error_is(r, "STALE") || work_error_is(r, "NOJOB") ||
         work_error_is(r, "TOOLATE") || work_is_final(r))
         j->extend_us = INT64_MAX;
@@ -429,10 +448,14 @@ static void work_watch(struct work *k, struct work_job *j, int64_t now) {
     k->ending++;
     if (j->failure != NULL)
         work_note_failure(k, j);
+    if (j->stale) {
+        k->unconfirmed = true;
+        work_drop(k, j);
+    }
 }
 
 static void work_watch_all(struct work *k, int64_t now) {
-    LIST_EACH(node, &k->jobs) {
+    LIST_EACH_SAFE(node, &k->jobs) {
         if (work_job_at(node)->running)
             work_watch(k, work_job_at(node), now);
     }
@@ -565,7 +588,7 @@ static int work_run(struct work_line_words *w) {
     work_link_free(&k.listen);
     if (k.failed)
         return tool_work.error;
-    return w->until_empty && k.job_failed ? STATUS_JOB_FAILED : 0;
+    return w->until_empty && (k.job_failed || k.unconfirmed) ? STATUS_JOB_FAILED : 0;
 }
 
 /* ---- arguments ---- */

@@ -235,6 +235,55 @@ static void test_killed(void **state) {
     ends(worker, 0);
 }
 
+/* A job keeps its worker in the second half of its life, in which WORKING needs a token. */
+static void test_second_half(void **state) {
+    const char *id;
+    pid_t worker;
+
+    (void)state;
+    expect(c, "+OK", "QCONFIG w-old SET retention 1000");
+    id = add_job(c, "w-old", "x", "TTL 12 RETRY 1");
+    worker = WORK("--until-empty", "-c", "2", "w-old", "--", "sh", "-c",
+                  "touch $SCRATCH/old.$PGDISQUE_JOB_ATTEMPT; until [ -e $SCRATCH/old ]; do sleep 0.05; done");
+    EVENTUALLY(file_exists("old.1"));
+    EVENTUALLY(strncmp(ask(c, "WORKING %s", id), "-TOOLATE", 8) == 0);
+    HOLDS_FOR(1500, !file_exists("old.2"));
+    make_file("old");
+    ends(worker, 0);
+    assert_string_equal(state_of(id), "done");
+    assert_string_equal(job_field(c, id, "additional-deliveries"), "0");
+}
+
+/* A program whose job was delivered again ends, and the job is that of the other worker. */
+static void test_stale(void **state) {
+    const char *id = add_job(c, "w-stale", "x", "RETRY 3");
+    pid_t worker = WORK("w-stale", "--", "sh", "-c", WAITS("stale"));
+
+    (void)state;
+    EVENTUALLY(file_exists("stale.began"));
+    expect(c, ":1", "ENQUEUE %s", id);
+    get_job(c, "w-stale", "x");
+    EVENTUALLY(has_died(child_of("stale.pid")));
+    assert_string_equal(job_field(c, id, "nacks"), "0");
+    expect(c, ":1", "ACKJOB %s", id);
+    kill(worker, SIGTERM);
+    ends(worker, 0);
+    assert_true(file_contains(file("work.log"), "the job was delivered again"));
+}
+
+/* The tool says that the server did not find the job of an ACKJOB. */
+static void test_gone(void **state) {
+    const char *id = add_job(c, "w-gone", "x", "");
+    pid_t worker = WORK("--until-empty", "w-gone", "--", "sh", "-c", WAITS("gone"));
+
+    (void)state;
+    EVENTUALLY(file_exists("gone.began"));
+    expect(c, ":1", "DELJOB %s", id);
+    make_file("gone");
+    ends(worker, 2);
+    assert_true(file_contains(file("work.log"), text_of("%s:1: the job is gone", id)));
+}
+
 /* ---- signals and connections ---- */
 
 static void test_graceful_end(void **state) {
@@ -289,12 +338,21 @@ static void test_server_restarts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result_and_error), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_large_body),       cmocka_unit_test(test_programs_at_once),
-        cmocka_unit_test(test_wrong_arguments),  cmocka_unit_test(test_working),
-        cmocka_unit_test(test_timeout),          cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_cancel),           cmocka_unit_test(test_graceful_end),
-        cmocka_unit_test(test_second_signal),    cmocka_unit_test(test_server_restarts),
+        cmocka_unit_test(test_result_and_error),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_large_body),
+        cmocka_unit_test(test_programs_at_once),
+        cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_working),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_graceful_end),
+        cmocka_unit_test(test_second_signal),
+        cmocka_unit_test(test_server_restarts),
+        cmocka_unit_test(test_second_half),
+        cmocka_unit_test(test_stale),
+        cmocka_unit_test(test_gone),
     };
 
     return RUN_SUITE_WITH("work", tests, start, stop);

@@ -312,6 +312,15 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:00:00,@10:59:59}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
       .rows = "1 60 12:01:00 f f 12:00:30 f f f; 2 60 12:00:30 t f 12:00:30 f f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 owner=3" },
+    { SQL_WORKING_JOBS, "with tokens: also when half of the TTL is over, but not longer than the TTL",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+              "1/0/3 ready=12:00:30 deliveries=1 owner=3 attempts=0",
+      .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{@08:00:00,@08:00:00,@08:00:00}", "{NULL,7200}", NOW, "9",
+                  "{1,1,1}", "{}" },
+      .rows = "1 60 12:01:00 f f 12:00:30 f f f; 2 3600 13:00:00 f f 12:00:30 f f f; "
+              "3 60 12:00:30 t f 12:00:30 t f t",
+      .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=13:00:00 deliveries=1 owner=9 "
+              "leased=12:00:00; 1/0/3 ready=12:00:30 deliveries=1 owner=3 attempts=0" },
     { SQL_WORKING_JOBS, "an ID given twice: both rows have the time of its return",
       .jobs = "1/0/1 ready=12:00:30 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,1}", "{@11:30:00,@11:30:00}", "{NULL,NULL}", NOW, "9", "{}", "{}" },

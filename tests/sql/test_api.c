@@ -333,6 +333,10 @@ static void working_begins_the_lease_again(void **state) {
     done(a, "update pgdisque.job set expires_at = greatest(expires_at, clock_timestamp() + interval '9 s'), "
             "id = id - (30000::bigint << 22)");
     does(a, "0", "select pgdisque.working(" IDS("true") ")");
+    does(a, "1", "select pgdisque.working(array(select id || ':1' from pgdisque.jobs where retry = 60))");
+    does(a, "t",
+         "select ready_at between expires_at and expires_at + interval '1 s' from pgdisque.job where retry = "
+         "60");
 }
 
 static void cancelled_jobs_end(void **state) {
