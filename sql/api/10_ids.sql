@@ -55,8 +55,24 @@ begin
 end
 $$;
 
+-- Refuses IDs of another form. It is called before the statements that use the IDs, because Postgres shows the text of
+-- the statement with the error.
+create or replace function pgdisque.api_refuse_ids(ids text[]) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    job text;
+begin
+    foreach job in array coalesce(ids, '{}') loop
+        if job is null or job !~ '^D-.{8}-[A-Za-z0-9+/]{24}-.{4}(:[1-9][0-9]{0,17})?$' then
+            raise exception 'BADID Invalid Job ID format: %', coalesce(quote_literal(job), 'null')
+                using errcode = 'invalid_parameter_value';
+        end if;
+    end loop;
+end
+$$;
+
 -- The keys in IDs, in the order of the IDs, and their tokens: 0 is none. An ID that this database did not make
--- has no row.
+-- has no row. api_permitted() has checked the form of the IDs.
 create or replace function pgdisque.api_keys(ids text[])
 returns table (ordinal bigint, queue_id integer, rank smallint, id bigint, token bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -71,10 +87,6 @@ begin
     ordinal := 0;
     foreach job in array coalesce(ids, '{}') loop
         ordinal := ordinal + 1;
-        if job is null or job !~ '^D-.{8}-[A-Za-z0-9+/]{24}-.{4}(:[1-9][0-9]{0,17})?$' then
-            raise exception 'BADID Invalid Job ID format: %', coalesce(quote_literal(job), 'null')
-                using errcode = 'invalid_parameter_value';
-        end if;
         outside := convert_to(substr(job, 3, 8) || substr(job, 37, 4), 'UTF8');
         block := ('x' || encode(decode(substr(job, 12, 24), 'base64'), 'hex'))::bit(144);
         a := substring(block, 1, 72);

@@ -32,10 +32,16 @@ begin
 end
 $$;
 
--- Refuses a call by a role that lacks one of the rights on a queue.
+-- Refuses a call without the name of a queue, and one by a role that lacks one of the rights on the queue.
 create or replace function pgdisque.api_require(queue text, variadic wanted text[]) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
+    if queue is null then
+        raise exception 'ERR queue must not be null' using errcode = 'null_value_not_allowed';
+    end if;
+    if queue = '' then
+        raise exception 'ERR the name of the queue is empty' using errcode = 'invalid_parameter_value';
+    end if;
     for i in 1..cardinality(wanted) loop
         if not pgdisque.api_may_all(wanted[i]) and not pgdisque.api_may(convert_to(queue, 'UTF8'), wanted[i]) then
             raise exception 'NOPERM No permissions to access a queue' using errcode = 'insufficient_privilege';
@@ -44,10 +50,12 @@ begin
 end
 $$;
 
--- The IDs of jobs whose queues the caller has one of the rights on. Functions treat other IDs as unknown jobs.
+-- The IDs of jobs whose queues the caller has one of the rights on. Functions treat other IDs as unknown jobs. Refuses
+-- IDs of another form.
 create or replace function pgdisque.api_permitted(ids text[], variadic wanted text[]) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
+    perform pgdisque.api_refuse_ids(ids);
     for i in 1..cardinality(wanted) loop
         if pgdisque.api_may_all(wanted[i]) then
             return ids;

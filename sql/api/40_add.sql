@@ -97,6 +97,18 @@ begin
 end
 $$;
 
+create or replace function pgdisque.api_refuse_bodies(bodies bytea[]) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+    if array_position(bodies, null) is not null then
+        raise exception 'ERR job must not be null' using errcode = 'null_value_not_allowed';
+    end if;
+    if (select max(octet_length(b)) from unnest(bodies) as b) > 67108864 then
+        raise exception 'ERR job is longer than 67108864 bytes' using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
 create or replace function pgdisque.api_refuse_group(group_key bytea, delay integer) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -260,22 +272,14 @@ declare
     ids bigint[];
 begin
     perform pgdisque.api_refuse_unique(key, unique_for);
-    if (select max(octet_length(b)) from unnest(bodies) as b) > 67108864 then
-        raise exception 'ERR job is longer than 67108864 bytes' using errcode = 'invalid_parameter_value';
-    end if;
+    perform pgdisque.api_refuse_bodies(bodies);
     perform pgdisque.api_refuse(delay, retry, ttl, priority);
     perform pgdisque.api_refuse_group(group_bytes, delay);
     perform pgdisque.api_refuse_headers(headers);
-    if queue is null or array_position(bodies, null) is not null then
-        raise exception 'ERR queue and job must not be null' using errcode = 'null_value_not_allowed';
-    end if;
-    if queue = '' then
-        raise exception 'ERR the name of the queue is empty' using errcode = 'invalid_parameter_value';
-    end if;
+    perform pgdisque.api_require(queue, 'write');
     if coalesce(cardinality(bodies), 0) = 0 then
         return;
     end if;
-    perform pgdisque.api_require(queue, 'write');
     if deadqueue is not null then
         perform pgdisque.api_require(deadqueue, 'write');
     end if;

@@ -98,12 +98,7 @@ begin
         raise exception 'LIMIT AFTER must be given once, with 1 to 1000 job IDs'
             using errcode = 'invalid_parameter_value';
     end if;
-    if octet_length(job) > 67108864 then
-        raise exception 'ERR job is longer than 67108864 bytes' using errcode = 'invalid_parameter_value';
-    end if;
-    if queue is null or job is null or queue = '' then
-        raise exception 'ERR the name of the queue is empty' using errcode = 'invalid_parameter_value';
-    end if;
+    perform pgdisque.api_refuse_bodies(array[job]);
     perform pgdisque.api_require(queue, 'write');
     perform pgdisque.api_refuse_headers(headers);
     if cardinality(pgdisque.api_permitted(after, 'read', 'write')) < cardinality(after) then
@@ -202,9 +197,6 @@ declare
     parent_id bigint;
     ends timestamptz;
 begin
-    if coalesce(queue, '') = '' then
-        raise exception 'ERR the name of the queue is empty' using errcode = 'invalid_parameter_value';
-    end if;
     perform pgdisque.api_require(queue, 'write');
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     settled := pgdisque.api_settle(queue, place.queue_id, 0, 0, null, 2147483647, null, null, null);
@@ -235,13 +227,14 @@ $$;
 create or replace function pgdisque.close_batch(batch text) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
+    permitted constant text[] := pgdisque.api_permitted(array[batch], 'read', 'write');
     closed_id bigint;
 begin
     update pgdisque.batch as b
     set closed_at = clock_timestamp()
     where b.id = (
         select coalesce(o.id, f.batch_id)
-        from pgdisque.api_keys(pgdisque.api_permitted(array[batch], 'read', 'write')) as k
+        from pgdisque.api_keys(permitted) as k
         left join pgdisque.batch as o on o.id = k.id
         left join pgdisque.flow_job as f on f.id = k.id
     )
@@ -256,6 +249,8 @@ $$;
 create or replace function pgdisque.predecessors(job_id text) returns table (id text, state text, result bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
+declare
+    permitted constant text[] := pgdisque.api_permitted(array[job_id], 'read', 'write', 'list');
 begin
     return query
     select
@@ -263,7 +258,7 @@ begin
         case when f.ended_at is null then 'pending'
             else (array['done', 'dead', 'cancelled', 'expired'])[coalesce(f.outcome, 1)] end,
         f.result
-    from pgdisque.api_keys(pgdisque.api_permitted(array[job_id], 'read', 'write', 'list')) as k
+    from pgdisque.api_keys(permitted) as k
     join pgdisque.dependency as d on d.successor_id = k.id
     join pgdisque.flow_job as f on f.id = d.predecessor_id
     left join pgdisque.queue as q on q.id = f.queue_id

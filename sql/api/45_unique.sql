@@ -78,14 +78,15 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
     place record;
 begin
-    if unique_key is null or queue is null then
-        raise exception 'ERR queue and unique_key must not be null' using errcode = 'null_value_not_allowed';
+    if unique_key is null then
+        raise exception 'ERR unique_key must not be null' using errcode = 'null_value_not_allowed';
     end if;
+    perform pgdisque.api_refuse_bodies(array[job]);
+    perform pgdisque.api_refuse_unique(convert_to(unique_key, 'UTF8'), unique_for);
     perform pgdisque.api_require(queue, 'write');
     if replace then
         perform pgdisque.api_require(queue, 'read');
     end if;
-    perform pgdisque.api_refuse_unique(convert_to(unique_key, 'UTF8'), unique_for);
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     id := pgdisque.api_take_key(place.queue_id, convert_to(unique_key, 'UTF8'), pgdisque.api_secret());
     if id is null then
@@ -143,6 +144,9 @@ declare
     taken boolean;
 begin
     perform pgdisque.api_require(queue, 'write');
+    if unique_key is null then
+        raise exception 'ERR unique_key must not be null' using errcode = 'null_value_not_allowed';
+    end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     with freed as (
         update pgdisque.job as j

@@ -128,8 +128,8 @@ begin
     if known.name is null and lower(name) is distinct from 'deadqueue' then
         raise exception 'ERR Unknown setting: %', quote_nullable(name) using errcode = 'invalid_parameter_value';
     end if;
-    if value is null or queue is null then
-        raise exception 'ERR queue and value must not be null' using errcode = 'null_value_not_allowed';
+    if value is null then
+        raise exception 'ERR value must not be null' using errcode = 'null_value_not_allowed';
     end if;
     if known.name = 'expired' then
         if lower(value) not in ('drop', 'dead') then
@@ -270,6 +270,28 @@ begin
 end
 $$;
 
+-- Checks the conditions that select dead jobs, as REVIVE and DELDEAD.
+create or replace function pgdisque.api_refuse_filter(
+    count integer, error text, older interval, newer interval, headers jsonb
+) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    wrong constant text := case
+        when count < 1 then 'ERR COUNT must be a number greater than zero'
+        when octet_length(error) not between 1 and 8192 then 'ERR ERROR must have 1 to 8192 bytes'
+        when extract(epoch from older) not between 0 and 2147483647
+            or extract(epoch from newer) not between 0 and 2147483647
+            then 'ERR OLDER and NEWER must be a number of seconds from 0 to 2147483647'
+        when headers = '{}' then 'ERR headers must have a header, or be null'
+    end;
+begin
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
+    end if;
+    perform pgdisque.api_refuse_headers(headers);
+end
+$$;
+
 -- Locks the dead jobs of a queue that the conditions select, the oldest of the highest priority first.
 create or replace function pgdisque.api_dead(
     queue_id integer, count integer, error text, older interval, newer interval, headers jsonb
@@ -301,11 +323,18 @@ declare
     place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     target record;
     target_id integer;
+    wrong constant text := case
+        when rate not between 1 and 1000000
+            then 'ERR RATE must be a number of jobs per second from 1 to 1000000'
+        when octet_length(to_queue) not between 1 and 65536
+            then 'LIMIT the name of a queue must have 1 to 65536 bytes'
+        when to_queue = queue then 'ERR TO must be another queue'
+    end;
 begin
-    if rate not between 1 and 1000000 or to_queue in (queue, '') then
-        raise exception 'ERR rate must be from 1 to 1000000, and to_queue must be another queue'
-            using errcode = 'invalid_parameter_value';
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
     end if;
+    perform pgdisque.api_refuse_filter(count, error, older, newer, headers);
     perform pgdisque.api_require(queue, 'read', 'write');
     if to_queue is not null then
         perform pgdisque.api_require(to_queue, 'write');
@@ -337,6 +366,7 @@ declare
     place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     deleted integer;
 begin
+    perform pgdisque.api_refuse_filter(count, error, older, newer, headers);
     perform pgdisque.api_require(queue, 'read', 'write');
     delete from pgdisque.dead_job as d
     using pgdisque.api_dead(
@@ -362,16 +392,25 @@ create or replace function pgdisque.edit_dead(
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan
 set jit = off as $$
+declare
+    wrong constant text := case
+        when retry < 1 then 'ERR RETRY must be a number of seconds from 1 to 2147483647'
+        when attempts < 0 then 'ERR ATTEMPTS must be a number from 0 (no limit) to 2147483647'
+        when backoff not between 0 and 3600 then 'ERR BACKOFF must be a number of seconds from 0 to 3600'
+        when octet_length(job) > 67108864 then 'ERR job is longer than 67108864 bytes'
+    end;
+    ids text[];
 begin
-    if retry < 1 or attempts < 0 or backoff not between 0 and 3600 or octet_length(job) > 67108864 then
-        raise exception 'ERR a value of edit_dead is out of range' using errcode = 'invalid_parameter_value';
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
     end if;
+    ids := pgdisque.api_permitted(array[id], 'read');
     update pgdisque.dead_job as d
     set body = coalesce(job, d.body),
         retry = coalesce(edit_dead.retry, d.retry),
         attempts = nullif(coalesce(edit_dead.attempts, d.attempts), 0),
         backoff = nullif(coalesce(edit_dead.backoff, d.backoff), 0)
-    from pgdisque.api_keys(pgdisque.api_permitted(array[edit_dead.id], 'read')) as k
+    from pgdisque.api_keys(ids) as k
     where d.queue_id = any (array[k.queue_id])
       and d.rank = k.rank
       and d.id = k.id;

@@ -48,6 +48,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
     deadline constant timestamptz := clock_timestamp() + timeout_ms * interval '1 millisecond';
+    permitted text[];
     key record;
     pause double precision := 0.01;
     pending boolean[];
@@ -60,11 +61,12 @@ begin
     if cardinality(ids) > 1000 then
         raise exception 'LIMIT a call waits for at most 1000 jobs' using errcode = 'invalid_parameter_value';
     end if;
+    permitted := pgdisque.api_permitted(ids, 'read', 'write');
     select
         array_agg(k.queue_id order by k.ordinal) as queue_ids, array_agg(k.rank order by k.ordinal) as ranks,
         array_agg(k.id order by k.ordinal) as ids, count(*) as count
     into key
-    from pgdisque.api_keys(pgdisque.api_permitted(ids, 'read', 'write')) as k;
+    from pgdisque.api_keys(permitted) as k;
     loop
         pending := array(
             select

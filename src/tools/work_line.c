@@ -646,8 +646,8 @@ const struct tool tool_work = {
     .example = "pgdisque work -c 4 --timeout 600 thumbnails -- convert - -resize 200 /tmp/out.png",
     TOOL_OPTIONS(work_options),
     .error = 1,
-    TOOL_STATUSES({ 0, "a signal ended the tool, or the queues are empty, and all jobs are confirmed" },
-                  { 1, "an argument is wrong, the server refused, or some jobs are not confirmed" },
-                  { STATUS_JOB_FAILED, "--until-empty: a program failed, or its job was cancelled" }),
+    TOOL_STATUSES({ 0, "a signal ended the tool, or the queues are empty" },
+                  { 1, "an argument is wrong, or the server refused" },
+                  { STATUS_JOB_FAILED, "--until-empty: a program failed, or the server did not confirm the end of its job" }),
     .run = work_line,
 };

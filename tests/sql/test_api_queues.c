@@ -128,6 +128,116 @@ static void sizes_are_limited(void **state) {
     does(a, "t", "select pgdisque.add_job(repeat('q', 65536), 'x') is not null");
 }
 
+/* Fails the test unless the statement fails with this message, and without the text of a long statement. */
+static void refuses(const char *statement, const char *message) {
+    PGresult *result = PQexec(a, statement);
+    const char *got = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
+
+    if (got == NULL || strcmp(got, message) != 0)
+        fail_msg("%s\n     got: %s\n    want: %s", statement, got == NULL ? "no error" : got, message);
+    if (context != NULL && strlen(context) > 600)
+        fail_msg("%s: the context has %zu bytes", statement, strlen(context));
+    PQclear(result);
+}
+
+/* A wrong filter selects nothing, and least of all everything. */
+static void filters_are_refused_as_by_redis(void **state) {
+    static const char *const filters[][2] = {
+        { "count => 0", "ERR COUNT must be a number greater than zero" },
+        { "count => -1", "ERR COUNT must be a number greater than zero" },
+        { "error => ''", "ERR ERROR must have 1 to 8192 bytes" },
+        { "error => repeat('e', 8193)", "ERR ERROR must have 1 to 8192 bytes" },
+        { "older => '-1 day'", "ERR OLDER and NEWER must be a number of seconds from 0 to 2147483647" },
+        { "newer => '-1 us'", "ERR OLDER and NEWER must be a number of seconds from 0 to 2147483647" },
+        { "newer => '170000 years'", "ERR OLDER and NEWER must be a number of seconds from 0 to 2147483647" },
+        { "headers => '{}'", "ERR headers must have a header, or be null" },
+        { "headers => '[\"a\"]'", "ERR headers must be an object of strings" },
+        { "headers => '\"a\"'", "ERR headers must be an object of strings" },
+        { "headers => '{\"a\": 1}'", "ERR headers must be an object of strings" },
+    };
+
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x', headers => '{\"a\": \"b\"}')");
+    done(a,
+         "with gone as (delete from pgdisque.job returning *) insert into pgdisque.dead_job (queue_id, rank, "
+         "id, died_at, expires_at, retry, delay, deliveries, nacks, additional_deliveries, replicate, error, "
+         "body, headers) select queue_id, rank, id, now(), expires_at, retry, 0, 1, 0, 0, 1, 'e', body, "
+         "headers "
+         "from gone");
+    for (size_t i = 0; i < LENGTH(filters); i++) {
+        refuses(text_of("select pgdisque.delete_dead('q', %s)", filters[i][0]), filters[i][1]);
+        refuses(text_of("select pgdisque.revive('q', %s)", filters[i][0]), filters[i][1]);
+    }
+    refuses("select pgdisque.revive('q', rate => 0)",
+            "ERR RATE must be a number of jobs per second from 1 to 1000000");
+    refuses("select pgdisque.revive('q', to_queue => 'q')", "ERR TO must be another queue");
+    refuses("select pgdisque.revive('q', to_queue => '')",
+            "LIMIT the name of a queue must have 1 to 65536 bytes");
+    does(a, "1", "select count(*) from pgdisque.dead_job");
+    does(a, "0", "select pgdisque.delete_dead('q', older => '1 day')");
+    does(a, "1", "select pgdisque.delete_dead('q', 1, 'e', '0', '1 day', '{\"a\": \"b\"}')");
+}
+
+static void missing_arguments_are_refused(void **state) {
+    static const char *const nulls[] = {
+        "pause(null)",
+        "pause(null, 'in')",
+        "qconfig(null, 'retry', '1')",
+        "qconfig_reset(null)",
+        "revive(null)",
+        "delete_dead(null)",
+        "get_jobs(null)",
+        "wake(array[null])",
+        "add_job(null, 'x')",
+        "add_job_after(null, 'x', '{}')",
+        "add_unique_job(null, 'x', 'k')",
+        "new_batch(null)",
+        "unlock(null, 'k')",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(nulls); i++) {
+        refuses(text_of("select pgdisque.%s", nulls[i]), "ERR queue must not be null");
+        refuses(text_of("select pgdisque.%.*s''%s", (int)(strstr(nulls[i], "null") - nulls[i]), nulls[i],
+                        strstr(nulls[i], "null") + strlen("null")),
+                "ERR the name of the queue is empty");
+    }
+    refuses("select pgdisque.add_job('q', null::text)", "ERR job must not be null");
+    refuses("select pgdisque.add_job_after('q', null::text, '{}')", "ERR job must not be null");
+    done(a, "select pgdisque.add_unique_job('q', 'x', 'k')");
+    refuses("select pgdisque.add_unique_job('q', null::text, 'k')", "ERR job must not be null");
+    refuses("select pgdisque.add_unique_job('q', repeat('x', 67108865), 'k', replace => true)",
+            "ERR job is longer than 67108864 bytes");
+    refuses("select pgdisque.add_unique_job('q', 'x', null)", "ERR unique_key must not be null");
+    refuses("select pgdisque.unlock('q', null)", "ERR unique_key must not be null");
+    does(a, "1", "select count(*) from pgdisque.queue");
+}
+
+static void wrong_ids_have_a_short_context(void **state) {
+    static const char *const calls[] = {
+        "ack_jobs(array['x'])",
+        "nack_jobs(array['x'])",
+        "working(array['x'])",
+        "cancel_jobs(array['x'])",
+        "enqueue_jobs(array['x'])",
+        "revive_jobs(array['x'])",
+        "edit_dead('x')",
+        "reprioritize(array['x'], 1)",
+        "job('x')",
+        "wait_jobs(array['x'])",
+        "batch('x')",
+        "close_batch('x')",
+        "predecessors('x')",
+        "add_job_after('q', 'x', array['x'])",
+        "new_batch('q', parent => 'x')",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(calls); i++)
+        refuses(text_of("select pgdisque.%s", calls[i]), "BADID Invalid Job ID format: 'x'");
+}
+
 /* Every setting that the server knows, with its bounds. */
 static void settings_are_those_of_the_server(void **state) {
     static const struct {
@@ -396,6 +506,9 @@ int main(void) {
         TEST(two_sessions_add_one_job),
         TEST(no_server_waits_for_a_key),
         TEST(sizes_are_limited),
+        TEST(filters_are_refused_as_by_redis),
+        TEST(missing_arguments_are_refused),
+        TEST(wrong_ids_have_a_short_context),
         TEST(settings_are_those_of_the_server),
         TEST(one_job_is_found_by_its_key),
         TEST(working_takes_seconds),
