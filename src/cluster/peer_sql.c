@@ -8,6 +8,7 @@
 #include "base/node.h"
 #include "cluster/peer_queues.h"
 #include "jobs/expire.h"
+#include "jobs/schedule.h"
 #include "queue/job_events.h"
 
 /* Number of messages that are remembered. An older message may be a repeat. */
@@ -74,6 +75,8 @@ static void peer_sql_receive_item(const char *text) {
         expire_reset_scan();
     else if (item == OUTBOX_CANCELLED && count == 5)
         peer_sql_receive_cancel(numbers);
+    else if (item == OUTBOX_SCHEDULES && count == 0)
+        schedule_look();
     if (count > 0 && item != OUTBOX_CANCELLED && item != OUTBOX_WAKE && item != OUTBOX_CLOCK)
         peer_queues_receive(&sql, item, numbers, count);
 }

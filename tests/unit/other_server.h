@@ -28,9 +28,8 @@
  * peers.c calls, for the single file of a test program that includes this. Time passes only where a function says so.
  */
 
-static struct op *const ops[] = {
-    &op_look_queues, &op_find_queues, &op_count_queues, &op_adopt_leases, &op_beat_node, &op_leave_node, NULL
-};
+static struct op *const ops[] = { &op_look_queues,  &op_find_queues, &op_count_queues, &op_due_schedules,
+                                  &op_adopt_leases, &op_beat_node,   &op_leave_node,   NULL };
 
 static int rows_asked_for;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "cluster/peer_sql.h"
+#include "jobs/schedule.h"
 #include "other_server.h"
 
 static void receive_sql(uint64_t number, const char *items) {
@@ -203,6 +204,16 @@ static int load_and_start(void **state) {
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, begin, stop)
 
+/* The server may wait for a tick far ahead, or for its next poll. */
+static void test_schedules_are_read_at_once(void **state) {
+    (void)state;
+    schedule_turn();
+    answer_all();
+    assert_true(schedule_next_turn() > clock_db());
+    receive_sql(1, "s");
+    assert_true(schedule_next_turn() <= clock_db());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_as_this_servers_doing),
@@ -217,6 +228,7 @@ int main(void) {
         TEST(test_other_senders_are_ignored),
         TEST(test_the_time_is_told),
         TEST(test_the_highest_number),
+        TEST(test_schedules_are_read_at_once),
     };
 
     return cmocka_run_group_tests_name("SQL as a peer", tests, load_and_start, fake_batch_stop);
