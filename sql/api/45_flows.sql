@@ -40,8 +40,7 @@ begin
           and j.id = k.id
           and j.in_flow is null
           and j.expires_at > clock_timestamp()
-        -- CANCEL has marked a running job with attempts 0.
-        returning j.id, j.queue_id, j.rank, j.expires_at, j.retry, case when j.attempts = 0 then 3 end as outcome
+        returning j.id, j.queue_id, j.rank, j.expires_at, j.retry, case when {{is_cancelled(j)}} then 3 end as outcome
     )
     insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome)
     select m.id, m.queue_id, m.rank, m.expires_at, m.retry, m.outcome

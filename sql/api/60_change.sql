@@ -76,13 +76,14 @@ begin
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
-            coalesce({{is_exhausted(j)}} and (is_nack or j.attempts = 0), false) as last,
+            coalesce({{is_exhausted(j)}} and is_nack, false) as last,
             case when is_nack then {{delayed_until(j, api_requeue.delay, changed_at)}} end as next_at
         from pgdisque.api_keys(ids) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
         where (j.ready_at > changed_at or (not is_nack and {{is_exhausted(j)}}))
           and j.expires_at > changed_at
-          and (j.retry > 0 or j.owner is null or j.attempts = 0)
+          and (j.retry > 0 or j.owner is null or {{is_cancelled(j)}})
+          and not (not is_nack and {{is_cancelled(j)}})
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
           and {{not_grouped(j)}}
         for update of j
@@ -179,7 +180,7 @@ begin
           and j.ready_at < 'infinity'
           and j.retry > 0
           and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
-          and (j.attempts = 0) is not true
+          and not {{is_cancelled(j)}}
           and not ({{working_too_late(j, pgdisque.api_created_at(j.id), k.token, changed_at)}})
         for update of j
     ),

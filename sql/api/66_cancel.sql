@@ -37,13 +37,13 @@ begin
     ),
     held as (
         update pgdisque.job as j
-        set attempts = 0, owner = 0
+        set attempts = -coalesce(j.attempts, 0), owner = 0
         from old as o
         where j.queue_id = any (array[o.queue_id])
           and j.rank = o.rank
           and j.id = o.id
           and {{is_leased(o, changed_at)}}
-          and (o.attempts = 0) is not true
+          and not {{is_cancelled(o)}}
         returning row(
             o.queue_id, o.rank, o.id, o.ready_at, o.wake_at, o.owner, o.retry, true, o.ready_at
         )::pgdisque.changed_job as job, j.id, j.in_flow,

@@ -23,7 +23,8 @@ select
     j.body, j.queue_id, j.rank, j.id as number, pgdisque.queue_name(j.group_key) as group_key,
     {{metadata(j)}},
     pgdisque.body_text(j.body) as body_text, pgdisque.body_json(j.body) as body_json,
-    pgdisque.queue_name(j.error) as error
+    pgdisque.queue_name(j.error) as error,
+    {{is_cancelled(j)}} as cancelled
 from pgdisque.job as j
 join pgdisque.queue as q on q.id = j.queue_id
 cross join pgdisque.secret as s

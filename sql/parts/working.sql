@@ -6,9 +6,9 @@ old as materialized (
         coalesce(k.token, 0) not in (0, {{token(j)}}) as is_stale,
         case when j.retry > 0 then {{working_seconds(j, k.seconds, k.token, $6::timestamptz)}} else 0 end as lease,
         {{lease_wait(j, j.deliveries)}} as wait,
-        coalesce(j.attempts = 0, false)
+        {{is_cancelled(j)}}
             or {{working_too_late(j, k.created_at, k.token, $6::timestamptz)}} as too_late,
-        coalesce(j.attempts = 0, false) as is_cancelled,
+        {{is_cancelled(j)}} as is_cancelled,
         {{counted(j, $6::timestamptz)}} as was_queued,
         {{left_since(j)}} as was_until,
         coalesce({{is_exhausted(j)}}, false) as last,

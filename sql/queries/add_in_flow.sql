@@ -45,8 +45,7 @@ marked as (
       and j.id = p.id
       and j.in_flow is null
       and j.expires_at > $23::timestamptz
-    -- CANCEL has marked a running job with attempts 0.
-    returning j.queue_id, j.rank, j.id, j.expires_at, j.retry, case when j.attempts = 0 then 3 end as outcome
+    returning j.queue_id, j.rank, j.id, j.expires_at, j.retry, case when {{is_cancelled(j)}} then 3 end as outcome
 ),
 known as materialized (
     select f.id, f.outcome, f.ended_at

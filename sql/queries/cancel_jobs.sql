@@ -1,6 +1,6 @@
--- Cancels jobs: CANCEL. A job without a worker is deleted. A job that a worker has gets attempts 0: no statement
--- delivers it again, and dead_letter_jobs deletes it at the end of its lease. This server watches that lease then. In a
--- workflow or batch it counts as cancelled, also if its worker acknowledges it.
+-- Cancels jobs: CANCEL. A job without a worker is deleted. A job that a worker has is marked (is_cancelled): no
+-- statement delivers it again, and dead_letter_jobs deletes it at the end of its lease. This server watches that lease
+-- then. In a workflow or batch it counts as cancelled, also if its worker acknowledges it.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
 -- returns: ordinal, expires_at, retry, running_until (end of the lease; null: the job is deleted), queued_since (as
 --          ack_jobs), group_key, in_flow, is_waiting (true: it waited for other jobs; other columns null), queue (the
@@ -11,7 +11,7 @@ with old as materialized (
     select
         k.ordinal, j.queue_id, j.rank, j.id,
         {{is_leased(j, $4::timestamptz)}} as is_running,
-        coalesce(j.attempts = 0, false) as is_cancelled
+        {{is_cancelled(j)}} as is_cancelled
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     where j.expires_at > $4::timestamptz
@@ -30,7 +30,7 @@ gone as (
 ),
 marked as (
     update pgdisque.job as j
-    set attempts = 0, owner = $5::smallint
+    set attempts = -coalesce(j.attempts, 0), owner = $5::smallint
     from old
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank

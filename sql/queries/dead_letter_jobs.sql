@@ -11,7 +11,7 @@ with found as materialized (
     select
         k.ordinal, j.queue_id, j.rank, j.id, q.id as moved_to,
         case when j.attempts > 0 then j.deadqueue end as deadqueue,
-        j.attempts = 0 as is_cancelled
+        {{is_cancelled(j)}} as is_cancelled
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     left join pgdisque.queue as q on sha256(q.name) = any (array[sha256(j.deadqueue)])

@@ -17,4 +17,4 @@ where j.queue_id = any (array[k.queue_id])
   and j.owner = $5::smallint
   and j.ready_at = k.until
   and j.ready_at > $4::timestamptz
-returning k.ordinal::integer, coalesce(j.attempts = 0, false) as is_cancelled
+returning k.ordinal::integer, {{is_cancelled(j)}} as is_cancelled

@@ -1,6 +1,6 @@
 -- Puts jobs that are not queued back into their queues: NACK and ENQUEUE. At-most-once jobs (retry 0) are put
 -- back only if they were never queued, that is, while they are delayed. ENQUEUE gives a job with attempts
--- all of them again.
+-- all of them again, and skips a job that is cancelled.
 -- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay (of NACK, seconds; null: the
 --         job's back-off), $6 error (of NACK; null: none), $7 now, $8 token (none, 0, or that of the last
 --         delivery), $9 failure (the error and its time, for errors; null: none)
@@ -15,7 +15,7 @@ with old as materialized (
         j.queue_id, j.rank, j.id,
         {{left_since(j)}} as was_until,
         coalesce(k.token, 0) not in (0, {{token(j)}}) as is_stale,
-        coalesce({{is_exhausted(j)}} and (k.nack = 1 or j.attempts = 0), false) as last,
+        coalesce({{is_exhausted(j)}} and k.nack = 1, false) as last,
         case when k.nack = 1 then {{delayed_until(j, k.delay, $7::timestamptz)}} end as wake_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[],
         $9::jsonb[])
@@ -26,7 +26,8 @@ with old as materialized (
           coalesce(k.token, 0) not in (0, {{token(j)}})
           or (
               (j.ready_at > $7::timestamptz or (k.nack = 0 and {{is_exhausted(j)}}))
-              and (j.retry > 0 or j.owner is null or j.attempts = 0)
+              and (j.retry > 0 or j.owner is null or {{is_cancelled(j)}})
+              and not (k.nack = 0 and {{is_cancelled(j)}})
           )
       )
       -- A job that waits in its group keeps waiting.

@@ -20,7 +20,7 @@ with found as materialized (
         j.group_key is not null as is_grouped,
         coalesce(k.token, 0) not in (0, {{token(j)}}) as is_other,
         coalesce({{is_exhausted(j)}}, false) as last,
-        coalesce(j.attempts = 0, false) as is_cancelled,
+        {{is_cancelled(j)}} as is_cancelled,
         coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') as leased_at,
         case when k.nack = 1 then {{delayed_until(j, k.delay, k.first)}} end as delayed_until,
         coalesce(j.owner = $10::smallint, false)
@@ -78,6 +78,7 @@ requeued as (
           or old.is_stray
           or (
               not old.is_other
+              and not (old.nack = 0 and old.is_cancelled)
               and (
                   (old.ready_at > $9::timestamptz and (old.ready_at < 'infinity' or not old.is_grouped)
                       and old.owner is null)
@@ -88,7 +89,7 @@ requeued as (
       )
     returning
         old.ordinal, old.ready_at <= $9::timestamptz and not old.last as was_queued, old.was_until,
-        old.delay_until, old.last and (old.nack = 1 or old.is_cancelled) and not old.is_stray as last, old.is_missed
+        old.delay_until, old.last and old.nack = 1 and not old.is_stray as last, old.is_missed
 )
 select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last, r.is_missed as missed
 from requeued as r

@@ -1,6 +1,8 @@
 /* A job as SHOW, QPEEK and JSCAN show it. */
 #include "jobs/job_view.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/node.h"
 #include "net/json_reply.h"
@@ -19,13 +21,18 @@ static const char *const job_state_names[] = {
 #undef X
 };
 
+/* sql/parts/is_cancelled.sql has the mark of a cancelled job. */
 static void read_attempts(struct job_view *v, const PGresult *rows, int row) {
-    for (int col = COL_SCAN_JOBS_ATTEMPTS; col <= COL_SCAN_JOBS_DIED_AT; col++)
+    int32_t attempts = row_int4_or(rows, row, COL_SCAN_JOBS_ATTEMPTS, 0);
+
+    v->cancelled = attempts <= 0 && !row_null(rows, row, COL_SCAN_JOBS_ATTEMPTS);
+    v->attempts = abs(attempts);
+    v->has_attempts = v->attempts > 0;
+    for (int col = COL_SCAN_JOBS_ATTEMPTS + 1; col <= COL_SCAN_JOBS_DIED_AT; col++)
         v->has_attempts |= !row_null(rows, row, col);
     if (!v->has_attempts)
         return;
     v->deliveries = row_int4(rows, row, COL_SCAN_JOBS_DELIVERIES);
-    v->attempts = row_int4_or(rows, row, COL_SCAN_JOBS_ATTEMPTS, 0);
     v->backoff = row_int4_or(rows, row, COL_SCAN_JOBS_BACKOFF, 0);
     v->deadqueue = row_bytes_or_null(rows, row, COL_SCAN_JOBS_DEADQUEUE);
     v->error = row_bytes_or_null(rows, row, COL_SCAN_JOBS_ERROR);
@@ -224,6 +231,8 @@ static void reply_keys(struct req *r, const struct job_view *v) {
         pair_bytes(r, "group", v->group_key);
     if (v->waits)
         job_view_pair_int(r, "pending", v->pending);
+    if (v->cancelled)
+        job_view_pair_int(r, "cancelled", 1);
 }
 
 static void pair_json(struct req *r, const char *name, struct slice json) {
@@ -249,7 +258,7 @@ static size_t field_count(const struct job_view *v) {
     if (v->retained)
         return count + RETAINED_FIELDS;
     return count + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) + (v->unique_key.ptr != NULL) +
-           (v->group_key.ptr != NULL) + v->waits;
+           (v->group_key.ptr != NULL) + v->waits + v->cancelled;
 }
 
 /* Disque's fields come first, in Disque's order, because some of its clients read them by position. */

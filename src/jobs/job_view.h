@@ -34,6 +34,7 @@ struct job_view {
     int16_t replicate;
     struct slice body;
     /* Set for SHOW and JSCAN only. */
+    bool cancelled;    /* its worker has not ended it yet */
     bool has_attempts; /* any of the next five fields is set */
     int32_t deliveries;
     int32_t attempts; /* 0: no limit */

@@ -100,30 +100,35 @@ static const struct stmt_case metadata_cases[] = {
       .jobs = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3 attempts=5; 1/0/3 deliveries=1 owner=3; "
               "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 expires=12:00:00; "
               "1/0/6 ready=infinity retry=0 deliveries=1 owner=3; 1/0/7 ready=12:00:30 deliveries=1 owner=3 "
-              "attempts=0",
+              "attempts=-4",
       .setup = "insert into pgdisque.queue (name) values ('mail')",
       .params = { "{1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,99}", NOW, "9" },
       .rows = "1 13:00:00 60 - 11:00:00 - - - -; 2 13:00:00 60 12:00:30 - - - - \"mail\"; "
               "3 13:00:00 60 - 11:00:00 - - - -; 4 13:00:00 60 - 290000-01-01 00:00:00+00 - - - -; "
               "6 13:00:00 0 infinity - - - - \"mail\"",
-      .left = "1/0/2 ready=12:00:30 deliveries=1 owner=9 attempts=0; 1/0/5 expires=12:00:00; "
+      .left = "1/0/2 ready=12:00:30 deliveries=1 owner=9 attempts=-5; 1/0/5 expires=12:00:00; "
               "1/0/6 ready=infinity retry=0 deliveries=1 owner=9 attempts=0; "
-              "1/0/7 ready=12:00:30 deliveries=1 owner=3 attempts=0" },
+              "1/0/7 ready=12:00:30 deliveries=1 owner=3 attempts=-4" },
     { SQL_CANCEL_JOBS, "a job that waits in its group", .jobs = "1/0/1 ready=infinity",
       .setup = "update pgdisque.job set group_key = 'g'", .params = { "{1}", "{0}", "{1}", NOW, "9" },
       .rows = "1 13:00:00 60 - 290001-01-01 00:00:00+00 \"g\" - - -", .left = "" },
     { SQL_CANCEL_JOBS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW, "9" } },
     { SQL_WORKING_JOBS, "a cancelled job is told, and not changed",
-      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=0",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=-5",
       .params = { "{1}", "{0}", "{1}", "{@11:59:00}", "{NULL}", NOW, "9", "{0}", "{NULL}" },
       .rows = "1 60 12:00:30 t f 12:00:30 t f t" },
-    { SQL_REQUEUE_JOBS, "a cancelled job ends, also at most once, and by ENQUEUE",
-      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=0; "
+    { SQL_REQUEUE_JOBS, "a cancelled job ends by NACK, also at most once, and not by ENQUEUE",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=-5; "
               "1/0/2 ready=infinity retry=0 deliveries=1 owner=3 attempts=0; "
-              "1/0/3 ready=12:00:30 deliveries=1 owner=3 attempts=0",
-      .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{1,1,0}", "{60,NULL,NULL}", "{NULL,NULL,NULL}", NOW,
-                  "{0,0,0}" },
-      .rows = "1 12:00:30 - t; 2 infinity - t; 3 12:00:30 - t", .left = ANY },
+              "1/0/3 ready=12:00:30 deliveries=1 owner=3 attempts=-5; 1/0/4 deliveries=1 owner=3 attempts=0",
+      .params = { "{1,1,1,1}", "{0,0,0,0}", "{1,2,3,4}", "{1,1,0,0}", "{60}", "{NULL}", NOW, "{0,0,0,0}" },
+      .rows = "1 12:00:30 - t; 2 infinity - t", .left = ANY },
+    { SQL_REQUEUE_JOBS_AGAIN, "a job that was cancelled since the first try: NACK ends it, ENQUEUE does not",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=-5; "
+              "1/0/2 ready=12:00:30 deliveries=1 owner=3 attempts=-5",
+      .params = { "{1,1}", "{0,0}", "{1,2}", "{1,0}", "{NULL,NULL}", "{NULL,NULL}", "{@11:59:40,@11:59:40}",
+                  "{@11:59:50,@11:59:50}", NOW, "9", "{0,0}", "{0,0}" },
+      .rows = "1 f 12:00:30 - t f", .left = ANY },
     { SQL_REQUEUE_JOBS, "the failure is appended, with its attempt; none without an error",
       .jobs =
           "1/0/1 ready=12:00:30 deliveries=2 owner=3 errors=[1]; 1/0/2 ready=12:00:30 deliveries=1 owner=3",
@@ -159,7 +164,7 @@ static const struct stmt_case metadata_cases[] = {
               "1/0/2 ready=infinity retry=0 deliveries=1 owner=3 progress=[2]; "
               "1/0/3 ready=12:01:00 deliveries=1 owner=9 progress=[3]" },
     { SQL_DEAD_LETTER_JOBS, "a cancelled job is only deleted",
-      .jobs = "1/0/1 deliveries=1 attempts=0 deadqueue=q; 1/0/2 deliveries=0 attempts=0",
+      .jobs = "1/0/1 deliveries=1 attempts=-5 deadqueue=q; 1/0/2 deliveries=0 attempts=0",
       .setup = "insert into pgdisque.queue (name) values ('a'), ('q')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
       .rows = "1 - 2 - 13:00:00 60 - t - 1 -; 2 - - - 13:00:00 60 - t - 0 -", .left = "",

@@ -347,8 +347,9 @@ static void cancelled_jobs_end(void **state) {
          "select convert_from(body, 'UTF8'), headers from pgdisque.get_jobs('q', 1, 'me')");
     does(a, "3", "select pgdisque.cancel_jobs(" IDS("body <> '4'") ")");
     does(a, "0", "select pgdisque.cancel_jobs(" IDS("body = '1'") ")");
-    does(a, "1 active {\"a\": \"b\"}; 4 queued -",
-         "select convert_from(body, 'UTF8'), state, headers from pgdisque.jobs order by 1");
+    does(a, "1 active t {\"a\": \"b\"}; 4 queued f -",
+         "select convert_from(body, 'UTF8'), state, cancelled, headers from pgdisque.jobs order by 1");
+    does(a, "0", "select pgdisque.enqueue_jobs(" IDS("body = '1'") ")");
     does(a, "0", "select pgdisque.working(" IDS("body = '1'") ")");
     done(a, "update pgdisque.job set ready_at = clock_timestamp() - interval '1 s' where body = '1'");
     does(a, "4", "select convert_from(body, 'UTF8') from pgdisque.get_jobs('q', 9, 'me')");
