@@ -13,6 +13,7 @@
 #include "queue/observer.h"
 #include "queue/pattern_index.h"
 #include "queue/queue_history.h"
+#include "queue/queue_latency.h"
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
@@ -212,6 +213,7 @@ void queue_drop(struct queue *q) {
     OBSERVE(dropped, q);
     limits_drop(q);
     queue_history_drop(q);
+    queue_latency_drop(q);
     position_free(&q->scan);
     free((char *)q->name.ptr);
     free(q);

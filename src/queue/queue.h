@@ -143,7 +143,7 @@ struct queue {
     struct history *history;         /* NULL: none; queue_history.h */
     int64_t asked_us;        /* clock_mono() when HISTORY last asked for it; 0: it is kept without that */
     struct histogram *waits; /* NULL: none; the waits of its jobs until their first delivery */
-    struct quantiles *recent_waits; /* NULL: none; the last of them */
+    struct quantiles *recent_waits; /* NULL: none; queue_latency.h */
     int64_t leases;                 /* leases of its jobs that this server watches */
     int64_t own_leases;             /* the part of them that this server gave */
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */

@@ -11,6 +11,7 @@
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_history.h"
+#include "queue/queue_latency.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_ready.h"
 
@@ -289,12 +290,11 @@ void queue_note_wait(struct queue *q, int64_t due_us) {
 
     histogram_add(&stats_waits, wait_us);
     quantiles_add(&stats_recent_waits, clock_mono(), wait_us);
+    queue_latency_note(q, wait_us);
     if (q->waits == NULL)
         queue_history_want(q);
-    if (q->waits != NULL) {
+    if (q->waits != NULL)
         histogram_add(q->waits, wait_us);
-        quantiles_add(q->recent_waits, clock_mono(), wait_us);
-    }
     queue_receive_due(q, due_us);
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/quantiles.h"
 #include "base/stats.h"
 #include "base/timer.h"
 #include "config/config.h"
@@ -82,7 +81,7 @@ static struct history_figures first_figures(const struct queue *q) {
 /* ---- queues ---- */
 
 size_t queue_history_bytes(void) {
-    return history_bytes(queue_history_shapes) + sizeof(struct histogram) + sizeof(struct quantiles);
+    return history_bytes(queue_history_shapes) + sizeof(struct histogram);
 }
 
 /* The number of histories that the memory allows. */
@@ -117,10 +116,8 @@ void queue_history_drop(struct queue *q) {
         history_unask(q);
     history_free(q->history);
     free(q->waits);
-    free(q->recent_waits);
     q->history = NULL;
     q->waits = NULL;
-    q->recent_waits = NULL;
     recorder.queues--;
     memory_change(NULL, MEMORY_HISTORY, queue_history_bytes(), 0);
 }
@@ -128,7 +125,6 @@ void queue_history_drop(struct queue *q) {
 static void queue_history_begin(struct queue *q) {
     q->history = history_new(queue_history_shapes, clock_mono(), first_figures(q));
     q->waits = xcalloc(1, sizeof *q->waits);
-    q->recent_waits = xcalloc(1, sizeof *q->recent_waits);
     recorder.queues++;
     memory_change(NULL, MEMORY_HISTORY, 0, queue_history_bytes());
 }

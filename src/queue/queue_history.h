@@ -6,8 +6,8 @@
 
 /*
  * The history of the server, of the oldest queues, and of queues that HISTORY has asked for. A timer takes a sample of
- * the server once a second, and of a tenth of the queues. With its history, a queue has a histogram of waits and their
- * quantiles. All are in memory only, and count in memory_all as MEMORY_HISTORY.
+ * the server once a second, and of a tenth of the queues. With its history, a queue has a histogram of waits. Both are in
+ * memory only, and count in memory_all as MEMORY_HISTORY.
  */
 
 /* Queues at later places of the table have no history, and METRICS does not show them. */

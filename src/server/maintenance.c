@@ -38,6 +38,7 @@
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
+#include "queue/queue_latency.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_ready.h"
 #include "queue/queue_store.h"
@@ -48,7 +49,7 @@
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
-#define PRUNE_TICKS 600 /* unique keys and groups: once a minute */
+#define PRUNE_TICKS 600 /* unique keys, groups and latencies: once a minute */
 /* Counters are saved once a second. With more dead rows than COUNTERS_DEAD + COUNTERS_DEAD_EACH for each queue, they
  * are saved once in COUNTERS_HELD_TICKS. */
 #define COUNTERS_HELD_TICKS 600
@@ -311,6 +312,7 @@ static const struct periodic {
     { 1, true, save_counters },
     { PRUNE_TICKS, true, add_prune_keys },
     { PRUNE_TICKS, true, groups_prune },
+    { PRUNE_TICKS, false, queue_latency_free_idle },
     { GC_TICKS, true, patterns_forget_unused },
     { GC_TICKS, true, library_values_prune },
     { 1, true, look_at_some_queues },

@@ -1,4 +1,4 @@
-/* The histories of queues: which queues have one, their number, memory, samples, and leases by queue. */
+/* The histories of queues: which queues have one, their number, memory, samples; latencies, and leases by queue. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +8,13 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "base/quantiles.h"
 #include "base/timer.h"
 #include "config/config.h"
 #include "config/memory_budget.h"
 #include "queue/lease.h"
 #include "queue/queue_history.h"
+#include "queue/queue_latency.h"
 
 static int64_t now = 1000 * US_PER_S;
 
@@ -155,6 +157,56 @@ static void test_the_number_is_bounded(void **state) {
     assert_int_equal(histories(), 1);
 }
 
+static void deliver(struct queue *q) {
+    queue_note_wait(q, now - 5 * US_PER_MS);
+}
+
+/* A queue without a history has latencies, until it has delivered no job for two minutes. */
+static void test_latencies_need_no_history(void **state) {
+    struct queue *q = shown_queue("a");
+
+    (void)state;
+    config.metrics_queues = 0;
+    pass(10);
+    deliver(q);
+    assert_null(q->history);
+    assert_in_range(quantiles_read(q->recent_waits, now, 500), 4600, 5400);
+    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], queue_latency_bytes());
+    pass(110);
+    deliver(q);
+    pass(110);
+    queue_latency_free_idle();
+    assert_non_null(q->recent_waits);
+    pass(10);
+    queue_latency_free_idle();
+    assert_null(q->recent_waits);
+    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], 0);
+    deliver(q);
+    assert_non_null(q->recent_waits);
+}
+
+/* A queue beyond the bound has latencies when others are idle. */
+static void test_latencies_are_bounded(void **state) {
+    struct queue *a = shown_queue("a"), *b = shown_queue("b"), *c = shown_queue("c");
+
+    (void)state;
+    config.metrics_queues = 0;
+    memory_budget = 64 * 2 * queue_latency_bytes();
+    deliver(a);
+    deliver(b);
+    deliver(c);
+    assert_non_null(b->recent_waits);
+    assert_null(c->recent_waits);
+    pass(100);
+    deliver(a);
+    pass(20);
+    queue_latency_free_idle();
+    assert_non_null(a->recent_waits);
+    assert_null(b->recent_waits);
+    deliver(c);
+    assert_non_null(c->recent_waits);
+}
+
 static void test_hidden_and_long_names(void **state) {
     char name[257];
 
@@ -250,6 +302,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_a_pause_skips_no_queue, forget_queues),
         cmocka_unit_test_teardown(test_the_number_is_bounded, forget_queues),
         cmocka_unit_test_teardown(test_queues_that_are_asked_for, forget_queues),
+        cmocka_unit_test_teardown(test_latencies_need_no_history, forget_queues),
+        cmocka_unit_test_teardown(test_latencies_are_bounded, forget_queues),
         cmocka_unit_test_teardown(test_hidden_and_long_names, forget_queues),
         cmocka_unit_test_teardown(test_leases_count_for_their_queue, forget_queues),
         cmocka_unit_test_teardown(test_the_id_of_a_freed_queue, forget_queues),
