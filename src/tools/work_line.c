@@ -648,6 +648,7 @@ const struct tool tool_work = {
     .error = 1,
     TOOL_STATUSES({ 0, "a signal ended the tool, or the queues are empty" },
                   { 1, "an argument is wrong, or the server refused" },
-                  { STATUS_JOB_FAILED, "--until-empty: a program failed, or the server did not confirm the end of its job" }),
+                  { STATUS_JOB_FAILED,
+                    "--until-empty: a program failed, or the server did not confirm the end of its job" }),
     .run = work_line,
 };
