@@ -5,7 +5,8 @@
 -- sent again if its predecessor is unknown.
 -- params: as add_rare, then $17 batch_id (0: none; also the id of a job of the batch), $18 continues (0: the job is
 --         cancelled if a predecessor fails); $19 successor_id, $20 queue_id, $21 rank, $22 id (a row for each
---         predecessor; id 0: no predecessor); $23 now
+--         predecessor; id 0: no predecessor); $23 now; $24 must (the verdicts 3 and 4 are failures of the statement:
+--         SQLSTATE 2201E, logarithm of zero, and 2201F, square root of a negative number)
 -- returns: ordinal, verdict (1 added, 2 waits, 3 a predecessor is unknown, 4 the batch is unknown or complete,
 --          5 it was added by an earlier try, 6 cancelled)
 -- locks: the jobs without a row in flow_job; the predecessors' rows in flow_job, key-shared; the batches in the
@@ -160,5 +161,11 @@ counted as (
     ) as n
     where b.id = any (array[o.id])
 )
-select j.ordinal::integer, j.verdict
+select
+    j.ordinal::integer,
+    case
+        when $24::boolean and j.verdict = 3 then ln(j.verdict - 3)
+        when $24::boolean and j.verdict = 4 then sqrt(3 - j.verdict)
+        else j.verdict
+    end::integer as verdict
 from judged as j

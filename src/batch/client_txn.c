@@ -223,9 +223,14 @@ static bool carries_several(const struct txn *txn) {
 }
 
 /* True if a repetition may succeed. 23502 (not null): another session inserted the key of an ADDJOB UNIQUE
- * while the statement ran (add.c). */
+ * while the statement ran (add.c). The same can happen to a predecessor and to a batch. */
 static bool may_pass(const char *sqlstate) {
-    return repeat_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
+    static const char *const states[] = { "23502", OP_NO_PREDECESSOR, OP_NO_BATCH };
+
+    for (size_t i = 0; i < LENGTH(states); i++)
+        if (strcmp(sqlstate, states[i]) == 0)
+            return true;
+    return repeat_is_transient(sqlstate);
 }
 
 static void refuse(struct client_txn *ct, const struct op_error *error) {

@@ -256,6 +256,7 @@ static void add_alike_encode(struct params *p, struct task *t) {
 static void add_flow_encode(struct params *p, struct task *t) {
     const struct add *a = add_begin(t);
 
+    params_set_bool(p, 23, t->client_txn != NULL);
     for (size_t i = 0; i < a->count; i++)
         add_write_flow_row(p, a, i);
 }
@@ -457,9 +458,10 @@ static void add_flow_enter(const struct add *a, size_t i) {
                 JOB_ADDED);
 }
 
-/* Another session may have ended the predecessor just now: the next statement sees the effect. */
+/* Another session may have ended the predecessor just now: the next statement sees the effect. A client transaction
+ * fails as a whole, and client_txn.c repeats it. */
 static bool add_flow_tries_again(struct add *a) {
-    return a->req->task.client_txn == NULL && !a->given_up && ++a->flow_tries < FLOW_TRIES;
+    return !a->given_up && ++a->flow_tries < FLOW_TRIES;
 }
 
 static void add_flow_end(const struct add *a, size_t i, enum flow_verdict verdict) {

@@ -10,9 +10,6 @@
 
 /* ADDJOB options and the values derived from them, for all code that adds jobs. */
 
-#define NO_PREDECESSOR "NOJOB AFTER names a job that is unknown"
-#define NO_BATCH "NOJOB BATCH names no batch that takes jobs: it is unknown or complete"
-
 /* AFTER, ON FAIL and BATCH as the client gave them, and as addjob_flow_or_reply() reads them. */
 struct add_flow {
     struct arg_words after;

@@ -246,6 +246,8 @@ void req_text(struct req *r, struct buf *text) {
     req_end(r);
 }
 
+#define DISCARDED "EXECABORT Transaction discarded because of: "
+
 /* Failures that have their own error code, by SQLSTATE. */
 static const struct {
     const char *sqlstate;
@@ -263,7 +265,9 @@ static const struct {
     { DB_TOO_LONG,
       "LIMIT the transaction kept the database busy for longer than transaction-timeout: nothing was done. "
       "Divide it into smaller transactions" },
-    { OP_NOT_ACKED, "EXECABORT Transaction discarded because of: " NOT_ACKED },
+    { OP_NOT_ACKED, DISCARDED NOT_ACKED },
+    { OP_NO_PREDECESSOR, DISCARDED NO_PREDECESSOR },
+    { OP_NO_BATCH, DISCARDED NO_BATCH },
     { OP_LOST, "CRASHED the database ended the session each time that it executed this command: it was not "
                "done, or its answer was lost; see the logs of the database" },
 };

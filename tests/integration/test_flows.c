@@ -226,6 +226,35 @@ static void test_expired_successors_are_kept(void **state) {
     expect(at[0], ":1", "ACKJOB %s", first);
 }
 
+static void flow_sql(PGconn *session, const char *sql) {
+    PGresult *res = PQexec(session, sql);
+
+    assert_true(PQresultStatus(res) == PGRES_COMMAND_OK || PQresultStatus(res) == PGRES_TUPLES_OK);
+    PQclear(res);
+}
+
+/* Another session gives the predecessor its row in flow_job while the statement of EXEC waits for its lock. The
+ * statement does not see that row, and is sent again. */
+static void test_a_transaction_meets_another_session(void **state) {
+    const char *first = add_job(at[0], "met", "1", "");
+    PGconn *session = postgres_connect(server.database);
+
+    (void)state;
+    flow_sql(session, "begin");
+    flow_sql(session, text_of("select pgdisque.add_job_after('met', '2', array['%s'])", first));
+    later(at[0], "MULTI");
+    later(at[0], "ADDJOB met 3 0 AFTER %s", first);
+    later(at[0], "EXEC");
+    expect_next(at[0], "+OK");
+    expect_next(at[0], "+QUEUED");
+    EVENTUALLY(postgres_number(server.database, "select count(*) from pg_locks where not granted") > 0);
+    flow_sql(session, "commit");
+    PQfinish(session);
+    assert_string_equal(text_of("%.4s", next_reply(at[0])), "[+D-");
+    expect(at[0], ":1", "ACKJOB %s", first);
+    EVENTUALLY(flow_rows("met", "state = 'queued'") == 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_workflow_survives_kills, servers_setup, servers_teardown),
@@ -234,6 +263,8 @@ int main(void) {
                                         servers_teardown),
         cmocka_unit_test_setup_teardown(test_the_leader_finds_ends, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_expired_successors_are_kept, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_a_transaction_meets_another_session, servers_setup,
+                                        servers_teardown),
     };
 
     return RUN_SUITE("flows", tests);

@@ -49,16 +49,21 @@
         "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{" batch "}", "{" continues "}"
 
 #define FLOW_CASES                                                                                           \
-    { SQL_ADD_IN_FLOW,   "the first predecessor gets its row, and the job waits",                            \
-      .jobs = "1/0/1",   .params = { ADD_2("2", "0", "0"), "{2,2}", "{1,1}", "{0,0}", "{1,1}", NOW },        \
-      .rows = "1 2",     .query = FLOWS_NOW,                                                                 \
-      .found = "1:f 2:f" },                                                                                  \
+    {                                                                                                        \
+        SQL_ADD_IN_FLOW,                                                                                     \
+        "the first predecessor gets its row, and the job waits",                                             \
+        .jobs = "1/0/1",                                                                                     \
+        .params = { ADD_2("2", "0", "0"), "{2,2}", "{1,1}", "{0,0}", "{1,1}", NOW, "false" },                \
+        .rows = "1 2",                                                                                       \
+        .query = FLOWS_NOW,                                                                                  \
+        .found = "1:f 2:f"                                                                                   \
+    },                                                                                                       \
         { SQL_ADD_IN_FLOW,                                                                                   \
           "predecessors that have ended count at once",                                                      \
           .jobs = "1/0/1",                                                                                   \
           .setup = FLOW_JOBS("(1, null, null), (5, null, 1::smallint)") "; update pgdisque.flow_job set "    \
                                                                         "ended_at = now() where id = 5",     \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW },                               \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW, "false" },                      \
           .rows = "1 1",                                                                                     \
           .left = ANY,                                                                                       \
           .query = "select string_agg(id || ':' || coalesce(in_flow::text, ''), ' ' order by id) from "      \
@@ -67,25 +72,31 @@
         { SQL_ADD_IN_FLOW,                                                                                   \
           "a predecessor that failed: cancelled",                                                            \
           .setup = FLOW_JOBS("(5, null, 2::smallint)") "; update pgdisque.flow_job set ended_at = now()",    \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW },                               \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW, "false" },                      \
           .rows = "1 6",                                                                                     \
           .query = WAITING_NOW,                                                                              \
           .found = "2:0:1:3" },                                                                              \
         { SQL_ADD_IN_FLOW, "an unknown predecessor",                                                         \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{7}", NOW }, .rows = "1 3" },              \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{7}", NOW, "false" }, .rows = "1 3" },     \
         { SQL_ADD_IN_FLOW,                                                                                   \
           "to the batch of another job; its end did not come yet",                                           \
           .setup = FLOW_JOBS("(5, 9, null)") "; " BATCHES("(9, 1, 0, true)"),                                \
-          .params = { ADD_2("2", "5", "0"), "{0}", "{0}", "{0}", "{0}", NOW },                               \
+          .params = { ADD_2("2", "5", "0"), "{0}", "{0}", "{0}", "{0}", NOW, "false" },                      \
           .rows = "1 1",                                                                                     \
           .left = ANY,                                                                                       \
           .query = BATCHES_NOW,                                                                              \
           .found = "9:2:0:0:0:f" },                                                                          \
         { SQL_ADD_IN_FLOW, "a complete batch takes no job",                                                  \
           .setup = BATCHES("(9, 1, 1, true)") "; update pgdisque.batch set completed_at = now()",            \
-          .params = { ADD_2("2", "9", "0"), "{0}", "{0}", "{0}", "{0}", NOW }, .rows = "1 4" },              \
+          .params = { ADD_2("2", "9", "0"), "{0}", "{0}", "{0}", "{0}", NOW, "false" }, .rows = "1 4" },     \
         { SQL_ADD_IN_FLOW, "an earlier try has added it", .setup = FLOW_JOBS("(2, null, null)"),             \
-          .params = { ADD_2("2", "0", "0"), "{0}", "{0}", "{0}", "{0}", NOW }, .rows = "1 5" },              \
+          .params = { ADD_2("2", "0", "0"), "{0}", "{0}", "{0}", "{0}", NOW, "false" }, .rows = "1 5" },     \
+        { SQL_ADD_IN_FLOW, "an unknown predecessor fails the statement",                                     \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{7}", NOW, "true" },                       \
+          .rows = "error 2201E" },                                                                           \
+        { SQL_ADD_IN_FLOW, "an unknown batch fails the statement",                                           \
+          .params = { ADD_2("2", "9", "0"), "{0}", "{0}", "{0}", "{0}", NOW, "true" },                       \
+          .rows = "error 2201F" },                                                                           \
         { SQL_END_IN_FLOWS,                                                                                  \
           "releases the jobs that wait for nothing else",                                                    \
           .setup =                                                                                           \
@@ -293,7 +304,7 @@
         { SQL_ADD_IN_FLOW,                                                                                   \
           "a running predecessor that is cancelled",                                                         \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=0",                                    \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{1}", NOW },                               \
+          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{1}", NOW, "false" },                      \
           .rows = "1 2",                                                                                     \
           .left = ANY,                                                                                       \
           .query = FLOWS_NOW,                                                                                \

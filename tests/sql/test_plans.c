@@ -58,7 +58,8 @@ static const struct planned planned[] = {
     { SQL_ADD_IN_FLOW, HOT | SORTS,
       "'{900000003}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
       "'{null}', "
-      "'{null}', '{null}', '{null}', '{null}', '{1}', '{0}', '{900000003}', '{1}', '{0}', '{8}', now()" },
+      "'{null}', '{null}', '{null}', '{null}', '{1}', '{0}', '{900000003}', '{1}', '{0}', '{8}', now(), "
+      "false" },
     { SQL_END_IN_FLOWS, HOT | SORTS, "'{1,2}', now(), 100" },
     { SQL_COMPLETE_BATCHES, HOT, "'{1,2}', now()" },
     { SQL_STUCK_FLOWS, HOT | SORTS, "now(), 1, 100" },

@@ -18,7 +18,7 @@
 #define NOW "@12:00:00"
 
 /* More than any statement has. The first NULL is the end. */
-#define STATEMENT_PARAMS 24
+#define STATEMENT_PARAMS 28
 
 /* For main(): starts pg, runs the tests that match $PGDISQUE_TEST_FILTER, stops it. */
 int run_sql_suite(const char *name, const struct CMUnitTest *tests, size_t count);
