@@ -9,6 +9,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
+#include "queue/follow_up.h"
 
 /* While another session has locked a row, the next try comes after a pause. Later flows_look() finds the job. */
 #define MAX_TRIES 6
@@ -27,27 +28,38 @@
 
 struct flow_end {
     struct task task;
-    struct timer due; /* the next try */
+    struct follow_up follow_up; /* while its statement is under way */
+    struct timer due;           /* the next try */
     int64_t id;
     unsigned tries;
     bool is_counted; /* its end was counted */
     bool has_more;   /* more jobs wait for it */
 };
 
-static void flow_end_send(int64_t id, struct op *op) {
+static void flow_end_send(struct flow_end *e) {
+    follow_up_begin(&e->follow_up, 0);
+    batch_add(&e->task);
+}
+
+static void flow_end_new(int64_t id, struct op *op) {
     struct flow_end *e = xcalloc(1, sizeof *e);
 
     e->id = id;
     task_init(&e->task, op);
-    batch_add(&e->task);
+    flow_end_send(e);
+}
+
+static void flow_end_free(struct flow_end *e) {
+    follow_up_end(&e->follow_up);
+    free(e);
 }
 
 void flow_job_ended(int64_t id) {
-    flow_end_send(id, &op_end_in_flows);
+    flow_end_new(id, &op_end_in_flows);
 }
 
 void flow_batch_closed(int64_t id) {
-    flow_end_send(id, &op_complete_batches);
+    flow_end_new(id, &op_complete_batches);
 }
 
 static void flow_end_begin(struct params *p) {
@@ -115,7 +127,7 @@ static void flow_end_row(struct task **tasks, const PGresult *rows, int row) {
 }
 
 static void on_flow_pause(struct timer *t) {
-    batch_add(&CONTAINER_OF(t, struct flow_end, due)->task);
+    flow_end_send(CONTAINER_OF(t, struct flow_end, due));
 }
 
 static void flow_end_next(struct flow_end *e) {
@@ -124,15 +136,22 @@ static void flow_end_next(struct flow_end *e) {
         e->tries = 0;
         batch_add(&e->task);
     } else if (e->is_counted || ++e->tries == MAX_TRIES) {
-        free(e);
+        flow_end_free(e);
     } else {
+        follow_up_end(&e->follow_up);
         timer_set(&e->due, clock_mono() + (PAUSE_US << e->tries), on_flow_pause);
     }
 }
 
-static void flow_end_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void flow_end_rows(struct task **tasks, const PGresult *rows) {
+    follow_ups_set_cause(&CONTAINER_OF(tasks[0], struct flow_end, task)->follow_up);
     for (int i = 0; i < PQntuples(rows); i++)
         flow_end_row(tasks, rows, i);
+    follow_ups_set_cause(NULL);
+}
+
+static void flow_end_done(struct task **tasks, size_t count, const PGresult *rows) {
+    flow_end_rows(tasks, rows);
     for (size_t i = 0; i < count; i++)
         flow_end_next(CONTAINER_OF(tasks[i], struct flow_end, task));
 }
@@ -140,17 +159,16 @@ static void flow_end_done(struct task **tasks, size_t count, const PGresult *row
 /* flows_look() finds the job. */
 static void flow_end_fail(struct task *t, const struct op_error *err) {
     (void)err;
-    free(CONTAINER_OF(t, struct flow_end, task));
+    flow_end_free(CONTAINER_OF(t, struct flow_end, task));
 }
 
 OPERATION(end_in_flows, .begin = flow_end_begin, .encode = flow_end_encode, .done = flow_end_done,
           .fail = flow_end_fail);
 
 static void complete_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++)
-        flow_end_row(tasks, rows, i);
+    flow_end_rows(tasks, rows);
     for (size_t i = 0; i < count; i++)
-        free(CONTAINER_OF(tasks[i], struct flow_end, task));
+        flow_end_free(CONTAINER_OF(tasks[i], struct flow_end, task));
 }
 
 OPERATION(complete_batches, .begin = complete_begin, .encode = flow_end_encode, .done = complete_done,

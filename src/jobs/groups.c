@@ -12,6 +12,7 @@
 #include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
+#include "queue/follow_up.h"
 #include "queue/queue_limits.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
@@ -31,10 +32,11 @@
 
 struct next {
     struct task task;
-    struct timer due;    /* while it waits for tokens */
-    UT_hash_handle hh;   /* while it waits for tokens */
-    int64_t wait_us;     /* time until there are tokens; 0: not waiting for them */
-    int64_t interval_us; /* limits_group_interval_us() when the statement was built */
+    struct follow_up follow_up; /* while its statement is under way */
+    struct timer due;           /* while it waits for tokens */
+    UT_hash_handle hh;          /* while it waits for tokens */
+    int64_t wait_us;            /* time until there are tokens; 0: not waiting for them */
+    int64_t interval_us;        /* limits_group_interval_us() when the statement was built */
     unsigned tries;
     bool is_late; /* a job has joined late */
     size_t len;
@@ -71,11 +73,16 @@ static struct next *next_new(int32_t queue_id, struct slice key, bool is_late) {
     return n;
 }
 
+static void next_send(struct next *n) {
+    follow_up_begin(&n->follow_up, queue_of(n));
+    batch_add(&n->task);
+}
+
 static void groups_check(int32_t queue_id, struct slice key, bool is_late) {
     struct next *n = next_new(queue_id, key, is_late), *waits = find_paced(n);
 
     if (waits == NULL) {
-        batch_add(&n->task);
+        next_send(n);
         return;
     }
     waits->is_late |= is_late;
@@ -109,7 +116,7 @@ static void on_tokens(struct timer *t) {
     HASH_DEL(paced, n);
     n->wait_us = 0;
     n->tries = 0;
-    batch_add(&n->task);
+    next_send(n);
 }
 
 /* The row of the group says that a late job was not found yet. */
@@ -157,16 +164,28 @@ static void next_end(struct task *t, const PGresult *rows) {
     struct next *n = CONTAINER_OF(t, struct next, task);
 
     (void)rows;
+    if (n->wait_us == 0 && ++n->tries < MAX_TRIES) {
+        batch_add(&n->task);
+        return;
+    }
+    follow_up_end(&n->follow_up);
     if (n->wait_us > 0)
         pace(n);
-    else if (++n->tries < MAX_TRIES)
-        batch_add(&n->task);
     else
         free(n);
 }
 
+/* groups_look() finds the group. */
+static void next_fail(struct task *t, const struct op_error *err) {
+    struct next *n = CONTAINER_OF(t, struct next, task);
+
+    (void)err;
+    follow_up_end(&n->follow_up);
+    free(n);
+}
+
 OPERATION(next_in_groups, .begin = next_begin, .encode = groups_next_encode, .on_row = next_row,
-          .on_end = next_end, .fail = task_free_failed);
+          .on_end = next_end, .fail = next_fail);
 
 /* ---- groups of jobs that SQL functions report ---- */
 

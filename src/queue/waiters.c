@@ -1,5 +1,6 @@
 /* Waiting requests: they block, are served in order of arrival, time out and end. */
 #include "queue/waiters.h"
+#include "queue/follow_up.h"
 #include "queue/queue_ready.h"
 
 #include <stdio.h>
@@ -11,21 +12,27 @@
 #include "batch/batch.h"
 
 #define MAX_TRIES 5
+/* A request that does not wait is held for so long at most, for example without the database. */
+#define HELD_MOST_US (100 * US_PER_MS)
 
 static struct {
     struct list fresh;
+    struct list held; /* requests that do not wait, until follow-ups have ended; ordered by after_follow_up */
     struct list unsettled; /* requests whose patterns are not settled; pattern_is_settled() */
     uint64_t arrivals;
     size_t blocked;
 } waiters;
 
 static void on_settled(struct queue_pattern *pattern);
+static void on_follow_ups_ended(void);
 static void on_timeout(struct timer *t);
 
 void waiters_init(void) {
     list_init(&waiters.fresh);
+    list_init(&waiters.held);
     list_init(&waiters.unsettled);
     patterns_on_settled(on_settled);
+    follow_ups_on_ended(on_follow_ups_ended);
 }
 
 size_t waiters_blocked(void) {
@@ -254,6 +261,55 @@ static void end_unblocked(struct taker *taker, bool error) {
     taker_end(taker);
 }
 
+/* ---- requests that do not wait ---- */
+
+static void get_go_on(struct taker *taker);
+
+/* The number of the last follow-up that may bring it a job. */
+static uint64_t get_last_follow_up(const struct taker *taker) {
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < taker->wait_count; i++) {
+        const struct queue *q = taker->waits[i].from.q;
+        uint64_t number = q != NULL && q->id == 0 ? 0 : follow_ups_last(q != NULL ? q->id : 0);
+
+        if (number > last)
+            last = number;
+    }
+    return last;
+}
+
+static void on_held_too_long(struct timer *t) {
+    taker_end_empty(CONTAINER_OF(t, struct taker, timeout));
+}
+
+static bool get_is_early(const struct taker *taker) {
+    return taker->nohang && taker->client != NULL && !follow_ups_have_ended(taker->after_follow_up);
+}
+
+static void get_hold(struct taker *taker) {
+    struct list *before = &waiters.held;
+
+    while (before->prev != &waiters.held &&
+           LIST_ENTRY(before->prev, struct taker, in_fresh)->after_follow_up > taker->after_follow_up)
+        before = before->prev;
+    list_insert_before(before, &taker->in_fresh);
+    taker->state = TAKER_FRESH;
+    timer_set(&taker->timeout, clock_mono() + HELD_MOST_US, on_held_too_long);
+}
+
+static void on_follow_ups_ended(void) {
+    while (!list_empty(&waiters.held)) {
+        struct taker *taker = LIST_ENTRY(waiters.held.next, struct taker, in_fresh);
+
+        if (get_is_early(taker))
+            return;
+        list_remove(&taker->in_fresh);
+        timer_stop(&taker->timeout);
+        get_go_on(taker);
+    }
+}
+
 /* ---- waiting ---- */
 
 static bool is_late(const struct taker *taker) {
@@ -261,6 +317,10 @@ static bool is_late(const struct taker *taker) {
 }
 
 void taker_wait(struct taker *taker) {
+    if (get_is_early(taker)) {
+        get_hold(taker);
+        return;
+    }
     if (taker->client == NULL || taker->nohang || is_late(taker)) {
         taker_end_empty(taker);
         return;
@@ -326,6 +386,11 @@ void taker_begin(struct taker *taker) {
     }
     if ((taker->nohang || taker->order == TAKER_STRICT) && node_has_peers())
         look_anyway(taker);
+    taker->after_follow_up = taker->nohang && TAKER_LEASES(taker) ? get_last_follow_up(taker) : 0;
+    get_go_on(taker);
+}
+
+static void get_go_on(struct taker *taker) {
     if (taker_has_budget(taker) || get_find_queue(taker, is_claimed) != NULL)
         taker_start(taker);
     else

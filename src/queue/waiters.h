@@ -77,6 +77,8 @@ struct taker {
     enum taker_state state;
     enum taker_order order;
     bool nohang;
+    uint64_t
+        after_follow_up; /* with nohang: the number of the last follow-up that it waits for; follow_up.h */
     bool moves;    /* it moves elements to another list; they stay there, so the client must get the reply */
     unsigned form; /* of the reply of GETJOB: JOBS_WITH_COUNTERS ... */
     bool has_waited; /* it has waited, so it is served one job, whatever `count` is */

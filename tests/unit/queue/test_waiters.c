@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "base/stats.h"
 #include "getters.h"
+#include "queue/follow_up.h"
 #include "queue/lease.h"
 #include "queue/queue_ready.h"
 #include "random.h"
@@ -560,6 +561,71 @@ static void test_any_order(void **state) {
             change(i);
 }
 
+/* ---- follow-ups ---- */
+
+static void nohang_from(int number, const char *names) {
+    struct taker *g = new_get(number, names);
+
+    g->nohang = true;
+    taker_begin(g);
+}
+
+static void test_nohang_waits_for_follow_ups(void **state) {
+    struct follow_up first = { 0 }, second = { 0 }, other = { 0 };
+
+    (void)state;
+    follow_up_begin(&first, 1);
+    follow_up_begin(&second, 1);
+    follow_up_begin(&other, 2);
+    nohang_from(1, "q1");
+    nohang_from(2, "q3 q1");
+    nohang_from(3, "q3");
+    assert_replies("3:nil");
+    follow_up_end(&first);
+    queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    follow_up_end(&second);
+    assert_replies("");
+    assert_ptr_equal(taker_next_fresh(), taker_of(1));
+    assert_ptr_equal(taker_next_fresh(), taker_of(2));
+    taker_wait(taker_of(1));
+    taker_wait(taker_of(2));
+    assert_replies("1:nil 2:nil");
+    follow_up_end(&other);
+}
+
+/* A follow-up for any queue, and another that it causes after the request began. */
+static void test_nohang_waits_for_caused_follow_ups(void **state) {
+    struct follow_up flow = { 0 }, caused = { 0 }, later = { 0 };
+
+    (void)state;
+    follow_up_begin(&flow, 0);
+    nohang_from(1, "q1");
+    follow_up_begin(&later, 1);
+    follow_ups_set_cause(&flow);
+    follow_up_begin(&caused, 0);
+    follow_ups_set_cause(NULL);
+    follow_up_end(&flow);
+    follow_up_end(&flow);
+    assert_replies("");
+    follow_up_end(&caused);
+    assert_replies("1:nil");
+    nohang_from(1, "q1");
+    gone(1);
+    follow_up_end(&later);
+    assert_replies("");
+}
+
+static void test_nohang_waits_for_a_short_time(void **state) {
+    struct follow_up flow = { 0 };
+
+    (void)state;
+    follow_up_begin(&flow, 0);
+    nohang_from(1, "q1");
+    timers_run(clock_mono() + US_PER_S);
+    assert_replies("1:nil");
+    follow_up_end(&flow);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)
 
 int main(void) {
@@ -589,6 +655,9 @@ int main(void) {
         TEST(test_unblock_while_moving),
         TEST(test_end_all),
         TEST(test_any_order),
+        TEST(test_nohang_waits_for_follow_ups),
+        TEST(test_nohang_waits_for_caused_follow_ups),
+        TEST(test_nohang_waits_for_a_short_time),
     };
 
     return cmocka_run_group_tests_name("waiters", tests, NULL, NULL);
