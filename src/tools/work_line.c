@@ -17,6 +17,8 @@
 
 /* GETJOB waits so long. At the end the tool looks whether the connection is alive. */
 #define TAKE_MS "5000"
+/* The same for --until-empty, while jobs are left that no worker can take now. */
+#define LEFT_MS "1000"
 #define AGAIN_US US_PER_S
 /* An ACKJOB or NACK that the server refuses is sent so many times. After that the lease ends by itself. */
 #define END_TRIES 60
@@ -67,6 +69,7 @@ struct work {
     int64_t confirm_us;     /* the end of waiting for confirmations; 0: programs run */
     int stops;              /* signals that asked for the end */
     bool empty;             /* the last GETJOB found no job, and no job has ended since */
+    bool waits;             /* the queues have jobs that no worker can take now */
     bool children;          /* a child may have ended */
     bool replied;           /* a reply arrived, so that other requests may be due */
     bool failed;
@@ -186,21 +189,25 @@ static size_t work_free_places(const struct work *k) {
     return k->ending > count || k->running >= count ? 0 : count - k->running;
 }
 
+static bool work_may_take(const struct work *k, int64_t now) {
+    return work_takes(k) && k->take.up && work_free_places(k) > 0 && now >= k->take_us && !k->empty &&
+           work_link_pending(&k->take, WORK_TAKE) + work_link_pending(&k->take, WORK_LEFT) == 0;
+}
+
 static void work_request_take(struct work *k, int64_t now) {
     size_t places = work_free_places(k), count = 0;
     struct slice *words;
     char text[24];
 
-    if (!work_takes(k) || !k->take.up || places == 0 || now < k->take_us || k->empty ||
-        work_link_pending(&k->take, WORK_TAKE) > 0)
+    if (!work_may_take(k, now))
         return;
     words = xcalloc(9 + k->w->names.count, sizeof *words);
     words[count++] = SLICE("GETJOB");
-    if (k->w->until_empty) {
+    if (k->w->until_empty && !k->waits) {
         words[count++] = SLICE("NOHANG");
     } else {
         words[count++] = SLICE("TIMEOUT");
-        words[count++] = SLICE(TAKE_MS);
+        words[count++] = k->waits ? SLICE(LEFT_MS) : SLICE(TAKE_MS);
     }
     snprintf(text, sizeof text, "%zu", places);
     words[count++] = SLICE("COUNT");
@@ -263,13 +270,35 @@ static void work_begin_job(struct work *k, const redisReply *delivery, int64_t n
     work_note_failure(k, j);
 }
 
+/* --until-empty: without a job that can be taken, asks for those that can be taken later. */
+static void work_ask_left(struct work *k) {
+    k->waits = false;
+    for (size_t i = 0; i < k->w->names.count; i++)
+        if (strpbrk(k->w->names.items[i], "*?") == NULL)
+            WORK_PUT(&k->take, WORK_LEFT, NULL, SLICE("QLEN"), slice_str(k->w->names.items[i]),
+                     SLICE("QUEUED"), SLICE("ACTIVE"), SLICE("WAITING"), SLICE("AFTER"));
+    k->empty = work_link_pending(&k->take, WORK_LEFT) == 0;
+}
+
+static void work_left_replied(struct work *k, const redisReply *r) {
+    k->waits = k->waits || (r->type == REDIS_REPLY_INTEGER && r->integer > 0);
+    k->empty = !k->waits && work_link_pending(&k->take, WORK_LEFT) == 0;
+}
+
+static void work_found_none(struct work *k) {
+    if (k->w->until_empty && k->running + k->ending == 0)
+        work_ask_left(k);
+    else
+        k->empty = k->w->until_empty;
+}
+
 static void work_took(struct work *k, const redisReply *r, int64_t now) {
     if (r->type == REDIS_REPLY_ERROR) {
         k->take_us = now + AGAIN_US;
         k->failed = k->failed || work_is_final(r);
         line_refuse_reply("work", r->str);
     } else if (r->type == REDIS_REPLY_NIL) {
-        k->empty = k->w->until_empty;
+        work_found_none(k);
     } else if (!redis_reply_fits(r, "[" WORK_JOB_SHAPE "*]")) {
         k->failed = true;
         line_refuse("work", "unexpected reply to GETJOB", "");
@@ -361,6 +390,8 @@ static void work_replied(struct work *k, const struct work_link *l, const struct
         work_end_replied(k, of->job, r, now);
     else if (of->what == WORK_EXTEND && of->job != NULL)
         work_extend_replied(k, of->job, r, now);
+    else if (of->what == WORK_LEFT)
+        work_left_replied(k, r);
     else if (of->what == WORK_NUMBER && r->type == REDIS_REPLY_INTEGER)
         k->take_id = r->integer;
     else if (l == &k->listen)
@@ -641,7 +672,7 @@ const struct tool tool_work = {
         "program runs, the tool extends the lease by WORKING.\n\n"
         "After SIGTERM the tool takes no job, and ends when its programs have ended. A second SIGTERM ends "
         "the programs and returns their jobs. CANCEL of a job ends its program. A queue may be a pattern as "
-        "in GETJOB. The user needs GETJOB, ACKJOB, NACK, WORKING, CLIENT and "
+        "in GETJOB. The user needs GETJOB, ACKJOB, NACK, WORKING, QLEN, CLIENT and "
         "SUBSCRIBE.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque work -c 4 --timeout 600 thumbnails -- convert - -resize 200 /tmp/out.png",
     TOOL_OPTIONS(work_options),

@@ -13,6 +13,7 @@ enum work_request {
     WORK_END,    /* ACKJOB or NACK of a job */
     WORK_EXTEND, /* WORKING of a job */
     WORK_NUMBER, /* CLIENT ID */
+    WORK_LEFT,   /* QLEN of a queue */
     WORK_OTHER,  /* a request whose reply does not matter */
 };
 

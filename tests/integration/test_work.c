@@ -132,6 +132,40 @@ static void test_programs_at_once(void **state) {
     assert_true(number(c, "QLEN w-three") == 0);
 }
 
+/* ---- the end without jobs ---- */
+
+static void test_jobs_that_follow(void **state) {
+    const char *last = add_job(c, "w-chain", "1", "");
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        add_job(c, "w-group", "x", "GROUP g");
+    for (int i = 0; i < 5; i++)
+        last = add_job(c, "w-chain", "x", text_of("AFTER %s", last));
+    ends(WORK("--until-empty", "w-group", "w-chain", "--", "true"), 0);
+    expect(c, ":0", "QLEN w-group ALL AFTER");
+    expect(c, ":0", "QLEN w-chain ALL AFTER");
+}
+
+/* A job of another worker runs, and a rate lets no more jobs start. */
+static void test_jobs_for_later(void **state) {
+    const char *first = add_job(c, "w-first", "x", "");
+    pid_t worker;
+
+    (void)state;
+    expect(c, "+OK", "QCONFIG w-paced SET rate 10");
+    for (int i = 0; i < 15; i++)
+        add_job(c, "w-paced", "x", "");
+    add_job(c, "w-paced", "x", text_of("AFTER %s", first));
+    get_job(c, "w-first", "x");
+    worker = WORK("--until-empty", "w-paced", "--", "true");
+    EVENTUALLY(number(c, "QLEN w-paced ALL") == 0 && blocked_clients() > 0);
+    expect(c, ":1", "QLEN w-paced AFTER");
+    expect(c, ":1", "ACKJOB %s", first);
+    ends(worker, 0);
+    expect(c, ":0", "QLEN w-paced ALL AFTER");
+}
+
 static void test_wrong_arguments(void **state) {
     (void)state;
     TOOLING(1, "the command is missing", "work", "q");
@@ -342,6 +376,8 @@ int main(void) {
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_large_body),
         cmocka_unit_test(test_programs_at_once),
+        cmocka_unit_test(test_jobs_that_follow),
+        cmocka_unit_test(test_jobs_for_later),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_working),
         cmocka_unit_test(test_timeout),
