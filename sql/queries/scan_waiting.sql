@@ -13,7 +13,7 @@ from (
             null::smallint as owner, w.retry, w.delay, 0 as nacks, 0 as additional_deliveries, w.replicate,
             case when $6::boolean and w.matches then w.body end as body,
             0 as deliveries, w.attempts, w.backoff, w.deadqueue, w.error, null::timestamptz as died_at,
-            null::bytea as unique_key, w.group_key, w.pending, w.matches,
+            null::bytea as unique_key, w.group_key, w.pending, null::text as worker, w.matches,
             case when $6::boolean and w.matches then w.headers end as headers,
             null::jsonb as progress, null::jsonb as errors,
             256 + case when $6::boolean and w.matches

@@ -311,11 +311,17 @@ static void working_encode(struct params *p, struct task *t) {
     ids->sent_us = clock_db();
 }
 
-/* The lease in the row began when the statement was sent. The client's lease begins now. */
-static void lease_again(const struct req *r, struct job_key key, int64_t row_until, bool last) {
+/* The lease in the row began when the statement was sent. The client's lease begins now. The job has the worker of its
+ * last lease, or else that of the client, as in the row. */
+static void lease_again(const struct req *r, struct job_key key, int64_t row_until, bool last,
+                        struct lease_holder holder) {
     lease_add_row(key, clock_db() + row_until - job_ids(r)->sent_us, row_until);
     if (last)
         lease_set_last(key.id);
+    if (holder.label == NULL && r->client != NULL)
+        holder = (struct lease_holder){ worker_label_ref(worker_label(worker_of(r->client))), clock_db() };
+    if (holder.label != NULL)
+        lease_set_holder(key.id, holder);
 }
 
 static void tell_progress(const struct req *r, struct job_key key) {
@@ -330,6 +336,7 @@ static void tell_progress(const struct req *r, struct job_key key) {
 static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
     int32_t lease = row_int4(rows, row, COL_WORKING_JOBS_LEASE);
     struct lease_change *own = job_ids(r)->own;
+    struct lease_holder holder;
 
     job_ids(r)->hits++;
     if (row_bool(rows, row, COL_WORKING_JOBS_IS_CANCELLED)) {
@@ -358,10 +365,11 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
         return;
     if (own != NULL)
         own->until = row_time(rows, row, COL_WORKING_JOBS_READY_AT);
+    holder = lease_take_holder(key.id);
     job_withdrawn(key, row_time(rows, row, COL_WORKING_JOBS_WAS_UNTIL),
                   row_bool(rows, row, COL_WORKING_JOBS_WAS_QUEUED));
     lease_again(r, key, row_time(rows, row, COL_WORKING_JOBS_READY_AT),
-                row_bool(rows, row, COL_WORKING_JOBS_LAST));
+                row_bool(rows, row, COL_WORKING_JOBS_LAST), holder);
 }
 
 static void working_row(struct task *t, const PGresult *rows, int row) {

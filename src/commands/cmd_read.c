@@ -449,15 +449,13 @@ static void scan_newest_encode(struct params *p, struct task *t) {
 
 /* Builds the reply of a job in the request's buffer, and moves it to s->found. */
 static void read_add_found(struct req *r, struct job_scan *s, const struct job_view *v) {
-    struct buf *out = reply_buf(r);
-    size_t before = buf_len(out);
+    size_t before = buf_len(reply_buf(r));
 
     if (s->whole)
         job_view_reply_all(r, v);
     else
         job_view_reply_id(r, v);
-    buf_append(&s->found, buf_ptr(out) + before, buf_len(out) - before);
-    out->end -= buf_len(out) - before;
+    reply_move(r, before, &s->found);
     s->found_count++;
 }
 

@@ -12,6 +12,8 @@
 #include "jobs/dead_letter.h"
 #include "jobs/job.h"
 #include "net/args.h"
+#include "net/json_reply.h"
+#include "queue/delivery.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/queue_rights.h"
@@ -26,7 +28,7 @@ struct listing {
     int32_t to;
 };
 
-void cmd_workers(struct req *r) {
+static void list_workers(struct req *r) {
     struct listing *l = req_alloc(r, sizeof *l);
 
     *l = (struct listing){ INT32_MIN, INT32_MAX };
@@ -104,6 +106,135 @@ static void workers_list_done(struct task *t, const PGresult *rows) {
 
 OPERATION(list_workers, .alone = true, .encode = workers_list_encode, .on_end = workers_list_done,
           .fail = req_fail_task);
+
+/* ---- WORKERS JOBS ---- */
+
+/* The memory has the leases of the worker, and the rows have the rest. */
+struct worker_jobs {
+    struct req *r;
+    int64_t most;
+    size_t count;
+    struct lease_held *jobs;
+    struct buf found; /* replies of the jobs */
+    size_t found_count;
+};
+
+#define JOBS_DEFAULT 100
+#define JOBS_MAX 1000
+
+static const struct arg_option jobs_words[] = {
+    { "COUNT", ARG_INT, offsetof(struct worker_jobs, most), 1, JOBS_MAX,
+      "ERR COUNT must be a number from 1 to 1000" },
+};
+
+static const struct arg_spec jobs_spec = { jobs_words, LENGTH(jobs_words), NULL, NULL, NULL };
+
+static bool take_held(void *arg, const struct lease_held *held) {
+    struct worker_jobs *w = arg;
+
+    if (!queue_rights_cover_id(w->r, held->key.queue_id))
+        return false;
+    w->jobs[w->count++] = *held;
+    return true;
+}
+
+static void list_jobs(struct req *r) {
+    struct worker_jobs *w = req_alloc(r, sizeof *w);
+    int end;
+
+    w->r = r;
+    w->most = JOBS_DEFAULT;
+    if (!args_parse_or_reply(r, 3, &jobs_spec, w, &end))
+        return;
+    w->jobs = req_alloc(r, (size_t)w->most * sizeof *w->jobs);
+    lease_each_held(r->argv[2], (size_t)w->most, take_held, w);
+    if (w->count == 0) {
+        reply_array(r, 0);
+        req_end(r);
+        return;
+    }
+    r->data = w;
+    r->task.op = &op_worker_jobs;
+    r->task.rows = (uint32_t)w->count;
+    batch_add(&r->task);
+}
+
+static void worker_jobs_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void worker_jobs_encode(struct params *p, struct task *t) {
+    const struct worker_jobs *w = REQ_OF_TASK(t)->data;
+
+    for (size_t i = 0; i < w->count; i++) {
+        params_int4(p, 0, w->jobs[i].key.queue_id);
+        params_int2(p, 1, w->jobs[i].key.rank);
+        params_int8(p, 2, w->jobs[i].key.id);
+    }
+}
+
+static void workers_pair_int(struct req *r, const char *name, int64_t value) {
+    reply_bulk_str(r, name);
+    reply_int(r, value);
+}
+
+static void reply_held(struct req *r, const struct lease_held *held, const PGresult *rows, int row) {
+    const struct queue *q = queue_find_id(held->key.queue_id);
+    struct slice progress = row_jsonb_or_null(rows, row, COL_WORKER_JOBS_PROGRESS);
+    int64_t since_us = held->since_us != 0 ? held->since_us : row_time(rows, row, COL_WORKER_JOBS_SINCE);
+    char id[JOBID_LEN];
+
+    job_format_id(id, held->key, row_time(rows, row, COL_WORKER_JOBS_EXPIRES_AT),
+                  row_int4(rows, row, COL_WORKER_JOBS_RETRY));
+    reply_array(r, 14);
+    reply_bulk_str(r, "id");
+    reply_bulk(r, (struct slice){ id, sizeof id });
+    reply_bulk_str(r, "queue");
+    reply_bulk(r, q != NULL ? q->name : SLICE(""));
+    workers_reply_node(r, held->owner != 0 ? held->owner : node_self()->number);
+    workers_pair_int(r, "since", since_us / US_PER_MS);
+    workers_pair_int(r, "next-requeue-within",
+                     (row_time(rows, row, COL_WORKER_JOBS_UNTIL) - clock_db()) / US_PER_MS);
+    workers_pair_int(r, "deliveries", row_int4(rows, row, COL_WORKER_JOBS_DELIVERIES));
+    reply_bulk_str(r, "progress");
+    if (progress.ptr == NULL)
+        reply_null_bulk(r);
+    else
+        reply_json(r, progress);
+}
+
+/* The number of jobs is known at the end, so their replies are kept until then. */
+static void worker_jobs_row(struct task *t, const PGresult *rows, int row) {
+    struct req *r = REQ_OF_TASK(t);
+    struct worker_jobs *w = r->data;
+    size_t before = buf_len(reply_buf(r));
+
+    reply_held(r, &w->jobs[task_row(t, rows, row)], rows, row);
+    reply_move(r, before, &w->found);
+    w->found_count++;
+}
+
+static void worker_jobs_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    struct worker_jobs *w = r->data;
+
+    (void)rows;
+    reply_array(r, w->found_count);
+    buf_append(reply_buf(r), buf_ptr(&w->found), buf_len(&w->found));
+    buf_free(&w->found);
+    req_end(r);
+}
+
+OPERATION(worker_jobs, .begin = worker_jobs_begin, .encode = worker_jobs_encode, .on_row = worker_jobs_row,
+          .on_end = worker_jobs_end, .fail = req_fail_task);
+
+/* A queue may have the name JOBS: the worker after it tells which is meant. */
+void cmd_workers(struct req *r) {
+    if (r->argc > 2 && slice_is(r->argv[1], "jobs"))
+        list_jobs(r);
+    else
+        list_workers(r);
+}
 
 /* ---- RELEASE ---- */
 

@@ -257,6 +257,14 @@ static void load_lease(struct job_key key, int64_t until, uint16_t owner) {
         lease_add_foreign(key, until, owner);
 }
 
+/* The names of workers are in memory only while a server runs. */
+static void load_holder(struct job_key key, const PGresult *rows, int row) {
+    struct slice name = row_bytes_or_null(rows, row, COL_LOAD_LEASES_WORKER);
+
+    if (name.ptr != NULL)
+        lease_set_holder(key.id, (struct lease_holder){ worker_label_of(name), 0 });
+}
+
 static void leases_done(struct task *t, const PGresult *rows) {
     (void)t;
     lease_review_begin();
@@ -270,6 +278,7 @@ static void leases_done(struct task *t, const PGresult *rows) {
             continue;
         }
         load_lease(key, until, (uint16_t)row_int2(rows, i, COL_LOAD_LEASES_OWNER));
+        load_holder(key, rows, i);
         if (last)
             lease_set_last(key.id);
     }

@@ -7,6 +7,7 @@
 #include "base/node.h"
 #include "net/json_reply.h"
 #include "queue/delivery.h"
+#include "queue/lease.h"
 #include "queue/queue.h"
 
 /* Disque wakes a job half a second before its requeue (job.c, updateJobAwakeTime). */
@@ -68,6 +69,8 @@ struct job_view job_view_read(const PGresult *rows, int row) {
         v.waits = true;
         v.pending = row_int4(rows, row, COL_SHOW_JOBS_PENDING);
     }
+    if (PQnfields(rows) > COL_SHOW_JOBS_WORKER)
+        v.worker = row_bytes_or_null(rows, row, COL_SHOW_JOBS_WORKER);
     return v;
 }
 
@@ -235,6 +238,18 @@ static void reply_keys(struct req *r, const struct job_view *v) {
         job_view_pair_int(r, "cancelled", 1);
 }
 
+/* The worker of an active job; ptr NULL: unknown, or the job has none. The row has the name after a second or two. */
+static struct slice running_worker(const struct job_view *v) {
+    const char *name;
+
+    if (!v->owned || job_view_state(v) != VIEW_ACTIVE)
+        return (struct slice){ NULL, 0 };
+    if (v->worker.ptr != NULL)
+        return v->worker;
+    name = lease_worker(v->key.id);
+    return name == NULL ? (struct slice){ NULL, 0 } : slice_str(name);
+}
+
 static void pair_json(struct req *r, const char *name, struct slice json) {
     if (json.ptr == NULL)
         return;
@@ -258,7 +273,7 @@ static size_t field_count(const struct job_view *v) {
     if (v->retained)
         return count + RETAINED_FIELDS;
     return count + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) + (v->unique_key.ptr != NULL) +
-           (v->group_key.ptr != NULL) + v->waits + v->cancelled;
+           (v->group_key.ptr != NULL) + v->waits + v->cancelled + (running_worker(v).ptr != NULL);
 }
 
 /* Disque's fields come first, in Disque's order, because some of its clients read them by position. */
@@ -288,6 +303,8 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     job_view_pair_int(r, "priority", -v->key.rank);
     reply_attempts(r, v);
     reply_keys(r, v);
+    if (running_worker(v).ptr != NULL)
+        pair_bytes(r, "worker", running_worker(v));
     if (v->retained)
         reply_retained(r, v);
     pair_json(r, "headers", v->headers);

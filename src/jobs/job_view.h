@@ -51,11 +51,11 @@ struct job_view {
     /* SHOW only: it is in no queue yet, and waits for that many jobs. */
     bool waits;
     int32_t pending;
-    /* Set for a retained job, as are deliveries and error. */
+    /* Set for a retained job, as are deliveries, error and worker. */
     bool retained;
     int64_t finished_at;
     int64_t keep_until;
-    struct slice worker; /* name of the worker that acknowledged it */
+    struct slice worker; /* the worker that acknowledged it, or that has it; ptr NULL: unknown */
     struct slice result; /* ptr NULL: none */
 };
 

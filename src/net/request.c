@@ -141,6 +141,13 @@ void req_free(struct req *r) {
     pool_give(r, r->size);
 }
 
+void reply_move(struct req *r, size_t from, struct buf *to) {
+    struct buf *out = reply_buf(r);
+
+    buf_append(to, buf_ptr(out) + from, buf_len(out) - from);
+    out->end -= buf_len(out) - from;
+}
+
 struct buf *reply_buf(struct req *r) {
     return r->out;
 }

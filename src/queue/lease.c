@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/hash.h"
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/pool.h"
 #include "base/util.h"
@@ -24,6 +25,8 @@ struct lease {
     uint64_t told;         /* number of the last review in which it was added */
     struct worker *worker; /* worker whose name is not written yet, or NULL */
     uint64_t second;       /* value of `seconds` when it began */
+    struct lease_holder holder;
+    struct list in_label; /* in the leases of the holder's label, if that is known */
 };
 
 static struct lease *leases;
@@ -45,6 +48,28 @@ static void forget_worker(struct lease *l) {
     if (l->worker != NULL)
         worker_unref(l->worker);
     l->worker = NULL;
+}
+
+static void set_holder(struct lease *l, struct lease_holder holder) {
+    l->holder = holder;
+    list_push_back(worker_label_leases(holder.label), &l->in_label);
+}
+
+/* The caller owns the label of the result. */
+static struct lease_holder take_holder(struct lease *l) {
+    struct lease_holder holder = l->holder;
+
+    if (holder.label != NULL)
+        list_remove(&l->in_label);
+    l->holder = (struct lease_holder){ 0 };
+    return holder;
+}
+
+static void forget_holder(struct lease *l) {
+    struct lease_holder holder = take_holder(l);
+
+    if (holder.label != NULL)
+        worker_label_unref(holder.label);
 }
 
 static void lease_append(struct lease *l) {
@@ -79,6 +104,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
     /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
     if (l->row_until_us != row_until_us) {
         forget_worker(l);
+        forget_holder(l);
         lease_set_ahead(l, false);
     }
     l->until_us = until_us;
@@ -126,7 +152,48 @@ void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, stru
         move_to_end(l);
     lease_set_ahead(l, false);
     forget_worker(l);
+    forget_holder(l);
     l->worker = worker_ref(to);
+    set_holder(l, (struct lease_holder){ worker_label_ref(worker_label(to)), clock_db() });
+}
+
+struct lease_holder lease_take_holder(int64_t id) {
+    struct lease *l = lease_find(id);
+
+    if (l == NULL || l->worker != NULL)
+        return (struct lease_holder){ 0 };
+    return take_holder(l);
+}
+
+void lease_set_holder(int64_t id, struct lease_holder holder) {
+    struct lease *l = lease_find(id);
+
+    if (l != NULL && l->holder.label == NULL)
+        set_holder(l, holder);
+    else
+        worker_label_unref(holder.label);
+}
+
+const char *lease_worker(int64_t id) {
+    const struct lease *l = lease_find(id);
+
+    return l == NULL || l->holder.label == NULL ? NULL : worker_label_name(l->holder.label);
+}
+
+void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, const struct lease_held *held),
+                     void *arg) {
+    struct worker_label *label = worker_label_find(name);
+    size_t looks = 0, taken = 0;
+
+    if (label == NULL)
+        return;
+    LIST_EACH(node, worker_label_leases(label)) {
+        const struct lease *l = LIST_ENTRY(node, struct lease, in_label);
+
+        if (taken == most || looks++ == LEASE_LOOKS)
+            break;
+        taken += take(arg, &(struct lease_held){ l->key, l->holder.since_us, l->owner });
+    }
 }
 
 void lease_set_last(int64_t id) {
@@ -140,6 +207,7 @@ static void lease_drop(struct lease *l) {
     if (unwritten == l)
         unwritten = l->hh.next;
     forget_worker(l);
+    forget_holder(l);
     lease_set_ahead(l, false);
     heap_remove(&ends, &l->end);
     HASH_DEL(leases, l);

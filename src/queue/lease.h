@@ -29,11 +29,33 @@ void lease_add(struct job_key key, int64_t until_us);
 void lease_add_ahead(struct job_key key, int64_t until_us);
 /* The same, if the row has another end: the lease begins when the client gets the job. */
 void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us);
-/* The same, for a job that was given to that worker. */
+/* The same, for a job that was given to that worker now. */
 void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, struct worker *to);
 /* Like lease_add(), for a lease that the server with number `owner` gave. This server watches it while that
  * server does not. */
 void lease_add_foreign(struct job_key key, int64_t until_us, uint16_t owner);
+/* The worker of a lease, and since when it has the job, in clock_db(). It outlives the lease while WORKING replaces that. */
+struct lease_holder {
+    struct worker_label *label; /* NULL: unknown */
+    int64_t since_us;           /* 0: unknown */
+};
+/* Removes the holder from the lease. The caller owns its label. Unknown: there is no lease, its holder is unknown, or the
+ * row does not have the name yet. */
+struct lease_holder lease_take_holder(int64_t id);
+/* Sets the holder of a lease that has none, and takes over the label. */
+void lease_set_holder(int64_t id, struct lease_holder holder);
+/* The name of the worker of the job; NULL: unknown. */
+const char *lease_worker(int64_t id);
+struct lease_held {
+    struct job_key key;
+    int64_t since_us; /* 0: unknown */
+    uint16_t owner;   /* number of another server, or 0 */
+};
+/* Calls take() for leases of the workers with that name, in the order in which the leases began, until it has returned
+ * true `most` times or was called LEASE_LOOKS times. */
+void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, const struct lease_held *held),
+                     void *arg);
+#define LEASE_LOOKS 20000
 /* Notes that this delivery is the last attempt: when the lease ends, the job is exhausted and is not queued
  * again. The next lease of the job clears this. */
 void lease_set_last(int64_t id);

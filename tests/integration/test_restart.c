@@ -44,6 +44,23 @@ static void check_jobs_survive(void) {
     redisFree(c);
 }
 
+/* The server knows the workers of its jobs again, by their rows. */
+static void check_workers_survive(void) {
+    redisContext *c = client_open();
+    const char *q = forever(name("workers")), *id = forever(add_job(c, q, "x", "RETRY 1000"));
+
+    expect(c, "+OK", "CLIENT SETNAME %s", q);
+    get_job(c, q, "x");
+    assert_non_null(strstr(ask(c, "WORKERS JOBS %s", q), id));
+    EVENTUALLY(strstr(ask(c, "WORKERS %s", q), text_of("\"worker\" \"%s\"", q)) != NULL);
+    c = restart(c);
+    assert_non_null(strstr(ask(c, "WORKERS JOBS %s", q), id));
+    assert_string_equal(job_field(c, id, "worker"), q);
+    expect(c, ":1", "ACKJOB %s", id);
+    expect(c, "[]", "WORKERS JOBS %s", q);
+    redisFree(c);
+}
+
 static void check_delays_survive(void) {
     redisContext *c = client_open();
     const char *q = forever(name("delays"));
@@ -186,6 +203,7 @@ static void check_identity_survives(void) {
     }
 
 BOTH_ENDS(check_jobs_survive)
+BOTH_ENDS(check_workers_survive)
 BOTH_ENDS(check_delays_survive)
 BOTH_ENDS(check_delay_ends_between_servers)
 BOTH_ENDS(check_leases_survive)
@@ -330,6 +348,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_term_check_jobs_survive),
         cmocka_unit_test(test_kill_check_jobs_survive),
+        cmocka_unit_test(test_term_check_workers_survive),
+        cmocka_unit_test(test_kill_check_workers_survive),
         cmocka_unit_test(test_term_check_delays_survive),
         cmocka_unit_test(test_kill_check_delays_survive),
         cmocka_unit_test(test_term_check_delay_ends_between_servers),

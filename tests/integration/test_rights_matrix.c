@@ -79,6 +79,7 @@ static const struct row {
     { "EDITDEAD $ID BODY x", "APUUO" },
     { "WORKERS", "AOHHO" },
     { "WORKERS shop:q", "AOPPO" },
+    { "WORKERS JOBS holder", "AOHHO" },
     { "RELEASE WORKER holder", "AOHHO" },
     { "LOADJOB x", "AOOOO" },
     { "QLEN shop:q", "AOPPO" },

@@ -120,7 +120,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_LOAD_LEASES, "a job that is about to die, and one in its last attempt",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=1 attempts=2 owner=3; 1/0/4 deliveries=1 attempts=2 owner=3",
-      .params = { NOW }, .rows = "1 0 1 11:00:00 3 t; 1 0 2 12:00:30 3 t; 1 0 3 12:00:30 3 f" },
+      .params = { NOW }, .rows = "1 0 1 11:00:00 3 t -; 1 0 2 12:00:30 3 t -; 1 0 3 12:00:30 3 f -" },
     { SQL_ADOPT_LEASES, "a job that is about to die, and one in its last attempt at another node",
       .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=2 attempts=2 owner=4",
@@ -134,8 +134,8 @@ static const struct stmt_case attempts_cases[] = {
                "call test.put('1/0/1 deliveries=1 attempts=2 backoff=3 deadqueue=d error=e')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
       .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" "
-              "- - - - - - -; 2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 "
-              "2 - - \"e\" 11:00:00 - - - - - -" },
+              "- - - - - - - -; 2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 "
+              "2 - - \"e\" 11:00:00 - - - - - - -" },
     { SQL_DEAD_LETTER_JOBS, "only jobs whose last attempt is over",
       .jobs =
           "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
@@ -295,27 +295,27 @@ static const struct stmt_case attempts_cases[] = {
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 deliveries=2 attempts=2 error=e; 2/-1/3 attempts=9; "
                "2/0/1 attempts=1')",
       .params = { "1", "0", "1", "2", "false", "9999" },
-      .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - - - - - - t; "
-              "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - - - - - - t",
+      .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - - - - - - - t; "
+              "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE_DEAD, "pages of a queue",
       .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2; 3/0/1 attempts=2')",
       .params = { "2", "0", "1", "9", "true", "9999" },
-      .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - - - - - t",
+      .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_DEAD_NEWEST, "pages over all queues, the last that died first",
       .setup = "call test.die('1/0/1 attempts=1; 1/0/2 attempts=1; 2/-1/3 attempts=1; 2/0/4 attempts=1'); "
                "update pgdisque.dead_job set died_at = died_at - interval '1 hour' where id = 4",
       .params = { "2030-01-01 11:00", "3", "9", "false", "9999", "NULL", "NULL" },
-      .rows = "256 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 11:00:00 - - - - - - t; "
-              "512 1 0 1 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 11:00:00 - - - - - - t; "
-              "768 2 0 4 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 10:00:00 - - - - - - t",
+      .rows = "256 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 11:00:00 - - - - - - - t; "
+              "512 1 0 1 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 11:00:00 - - - - - - - t; "
+              "768 2 0 4 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - - 10:00:00 - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE_DEAD_NEWEST, "pages of a queue, the last that died first",
       .setup = "call test.die('1/0/1 attempts=1; 1/-5/2 attempts=1; 2/0/3 attempts=1; 1/0/4 attempts=1')",
       .params = { "infinity", "9", "2", "true", "9999", "NULL", "NULL", "1" },
-      .rows = "257 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - - 11:00:00 - - - - - - t; "
-              "514 1 -5 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - - 11:00:00 - - - - - - t",
+      .rows = "257 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - - 11:00:00 - - - - - - - t; "
+              "514 1 -5 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - - 11:00:00 - - - - - - - t",
       .ordered = true },
 };
 

@@ -249,9 +249,9 @@
                            ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5; "               \
                                 "update pgdisque.waiting_job set queue_id = 2, rank = -1 where id > 5",      \
           .params = { "1", "0", "3", "3", NOW, "false", "9", "9999" },                                       \
-          .rows = "256 1 0 4 infinity 2020-01-01 00:00:00+00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 f; "   \
-                  "512 1 0 5 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 f; "                 \
-                  "768 2 -1 6 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 t",                 \
+          .rows = "256 1 0 4 infinity 2020-01-01 00:00:00+00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 - f; " \
+                  "512 1 0 5 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 - f; "               \
+                  "768 2 -1 6 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - 1 - t",               \
           .ordered = true },                                                                                 \
         { SQL_SCAN_WAITING, "of a queue, by a header",                                                       \
           .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, " LATER                      \
@@ -259,7 +259,7 @@
                                 "update pgdisque.waiting_job set queue_id = 2 where id = 3",                 \
           .params = { "1", "0", "0", "9", NOW, "true", "1", "9999", "{\"a\": null}" },                       \
           .rows =                                                                                            \
-              "267 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - {\"a\": \"b\"} - - 1 t" },   \
+              "267 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - {\"a\": \"b\"} - - 1 - t" }, \
         { SQL_PAGE_WAITING, "a part of a queue",                                                             \
           .setup = WAITING("(3, 1, false, timestamptz " LATER "), (4, 1, false, " LATER                      \
                            "), (5, 1, false, " LATER ")"),                                                   \

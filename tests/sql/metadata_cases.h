@@ -173,35 +173,36 @@ static const struct stmt_case metadata_cases[] = {
       .setup = "call test.die('1/0/2 attempts=2 " METADATA "'); call test.put('1/0/1 " METADATA "')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
       .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - "
-              "{\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] -; 2 1 0 2 "
+              "{\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] - -; 2 1 0 2 "
               "infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - "
-              "{\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] -" },
+              "{\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] - -" },
     { SQL_SCAN_QUEUE, "with metadata, whose bytes count", .jobs = "1/0/1 " METADATA,
       .params = { "1", FIRST, "9", NOW, "true", "9999" },
       .rows =
           "292 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - {\"a\": \"b\"} {\"percent\": 5} "
-          "[{\"at\": 1}] - t" },
+          "[{\"at\": 1}] - - t" },
     { SQL_SCAN_QUEUE, "a job that the filter does not select has no body, and few bytes",
       .jobs = "1/0/1 " METADATA "; 1/0/2 error=lost",
       .params = { "1", FIRST, "9", NOW, "true", "9999", "NULL", "lost" },
-      .rows = "256 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - f; "
-              "517 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - \"lost\" - - - - - - - t" },
+      .rows = "256 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - f; "
+              "517 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - \"lost\" - - - - - - - - t" },
     { SQL_SCAN_JOBS, "by headers; a null stands for any text",
       .jobs = "1/0/1 headers={\"a\":\"b\",\"c\":\"d\"}; 1/0/2 headers={\"a\":\"b\"}; 1/0/3; "
               "1/0/4 headers={\"a\":\"x\",\"c\":\"d\"}",
       .params = { "1", FIRST, "9", NOW, "false", "9999", "{\"a\": \"b\", \"c\": null}" },
-      .rows = "256 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t; "
-              "512 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - f; "
-              "768 1 0 3 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - f; "
-              "1024 1 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - f",
+      .rows = "256 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - t; "
+              "512 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - f; "
+              "768 1 0 3 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - f; "
+              "1024 1 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - f",
       .ordered = true },
     { SQL_SCAN_QUEUE_DEAD, "by the error and a header",
       .setup = "call test.die('1/0/1 attempts=1 error=smtp-lost headers={\"a\":\"b\"}; 1/0/2 attempts=1 "
                "error=lost')",
       .params = { "1", FIRST, "9", "true", "9999", "{\"a\": null}", "lost" },
-      .rows = "276 1 0 1 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - \"smtp-lost\" 11:00:00 - - {\"a\": "
-              "\"b\"} - - "
-              "- t; 536 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - \"lost\" 11:00:00 - - - - - - f" },
+      .rows =
+          "276 1 0 1 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - \"smtp-lost\" 11:00:00 - - {\"a\": "
+          "\"b\"} - - "
+          "- - t; 536 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 0 1 - - \"lost\" 11:00:00 - - - - - - - f" },
     { SQL_DELETE_QUEUE_DEAD, "the jobs that have a header",
       .setup =
           "call test.die('1/0/1 attempts=2 headers={\"a\":\"b\"}; 1/0/2 attempts=2 headers={\"c\":\"a\"}')",

@@ -432,36 +432,36 @@ static const struct stmt_case cases[] = {
     { SQL_SHOW_JOBS, "in every state but expired, and as often as asked for", .jobs = ALL_STATES,
       .params = { "{1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0}", "{8,4,2,1,7,99,1}", NOW },
       .rows = "1 1 0 8 infinity 13:00:00 f 3 0 0 0 0 1 \"x\" 1 - - - - - - - - "
-              "- - -; 2 1 0 4 12:05:00 13:00:00 t - 60 300 0 0 1 \"x\" 0 - - - "
-              "- - - - - - - -; 3 1 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" "
-              "1 - - - - - - - - - - -; 4 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 "
-              "1 \"x\" 0 - - - - - - - - - - -; 7 1 0 1 11:00:00 13:00:00 f - "
-              "60 0 0 0 1 \"x\" 0 - - - - - - - - - - -" },
+              "- - - -; 2 1 0 4 12:05:00 13:00:00 t - 60 300 0 0 1 \"x\" 0 - - - "
+              "- - - - - - - - -; 3 1 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" "
+              "1 - - - - - - - - - - - -; 4 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 "
+              "1 \"x\" 0 - - - - - - - - - - - -; 7 1 0 1 11:00:00 13:00:00 f - "
+              "60 0 0 0 1 \"x\" 0 - - - - - - - - - - - -" },
     { SQL_SCAN_JOBS, "pages over all queues, without bodies",
       .jobs = "1/0/1; 1/0/2; 1/0/3 expires=12:00:00; 1/1/1 ready=12:00:30 owner=3; 2/-1/1; 2/0/1",
       .params = { "1", "0", "1", "3", NOW, "false", "9999" },
-      .rows = "256 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t; "
-              "512 1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - - - - - - t; "
-              "768 2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t",
+      .rows = "256 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - t; "
+              "512 1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - - - - - - - t; "
+              "768 2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_JOBS, "from the beginning, with bodies", .jobs = "-3/0/1; 5/0/2 wake=11:00:00",
       .params = { "-2147483648", FIRST, "10", NOW, "true", "9999" },
-      .rows = "257 -3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t; "
-              "514 5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t",
+      .rows = "257 -3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t; "
+              "514 5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE, "pages of a queue, in every state but expired",
       .jobs = "1/0/9; 2/0/1; 2/0/2 ready=12:00:30 owner=3; 2/0/3 expires=12:00:00; 2/0/4; 2/0/5; 3/0/1",
       .params = { "2", "0", "1", "2", NOW, "true", "9999" },
-      .rows = "257 2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t; "
-              "514 2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t",
+      .rows = "257 2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t; "
+              "514 2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t",
       .ordered = true },
     { SQL_SCAN_QUEUE, "as many as begin within the bytes", .jobs = "2/0/1 body=abc; 2/0/2; 2/0/3",
       .params = { "2", FIRST, "9", NOW, "true", "260" },
-      .rows = "259 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"abc\" 0 - - - - - - - - - - - t; "
-              "516 2 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - t" },
+      .rows = "259 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"abc\" 0 - - - - - - - - - - - - t; "
+              "516 2 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t" },
     { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1",
       .params = { "2", FIRST, "9", NOW, "false", "9999" },
-      .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - t" },
+      .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - t" },
     { SQL_LOAD_COUNTS, "all jobs and queued jobs; a due job is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
       .params = { NOW }, .rows = "1 8 4 2 0 1 0 1; 2 2 1 0 0 4 0 1; 3 1 1 0 0 - 0 1" },
@@ -470,7 +470,7 @@ static const struct stmt_case cases[] = {
       .rows = "1 3 2 0 0 2 -2 3; 2 1 0 0 0 1 - -" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
-      .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f" },
+      .rows = "1 0 2 12:00:30 3 f -; 1 0 8 infinity 3 f -" },
     { SQL_ADOPT_LEASES, "running jobs of the nodes that are not named",
       .jobs = ALL_STATES "; 2/-1/9 ready=12:00:30 owner=4; 2/0/10 ready=12:00:30 owner=5; 2/0/11 owner=4",
       .params = { NOW, "{5,9}" }, .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f; 2 -1 9 12:00:30 4 f" },

@@ -121,6 +121,7 @@ static const struct planned planned[] = {
       "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', now()" },
     { SQL_LIST_SCHEDULES, 0, "'{a}', now()" },
     { SQL_LIST_WORKERS, SORTS, "1, 7, now()" },
+    { SQL_WORKER_JOBS, HOT, KEYS ", now()" },
     { SQL_FIND_HELD, HOT, "1, 0, 5, 10, now(), null, 1" },
     { SQL_RELEASE_HELD, HOT, KEYS ", '{now,now}', now()" },
     { SQL_NAME_WORKERS, HOT, KEYS ", '{now,now}', '{a,b}', 1" },

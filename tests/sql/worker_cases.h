@@ -52,6 +52,34 @@
           .params = { "2", "2", NOW },                                                                     \
           .rows = "0 anna \"q2\" 1 12:00:30; 3 anna \"q2\" 1 12:00:20",                                    \
           .ordered = true },                                                                               \
+        { SQL_WORKER_JOBS,                                                                                 \
+          "running jobs only, with the begin of their leases",                                             \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP "; update pgdisque.job set leased_at = '2030-01-01 11:59', "               \
+                                "progress = '{\"percent\": 5}' where id = 8",                              \
+          .params = { "{1,1,1,1,1,2}", "{0,0,0,0,0,0}", "{1,4,5,9,99,8}", NOW },                           \
+          .rows = "1 13:00:00 60 12:00:30 11:59:30 1 -; "                                                  \
+                  "6 13:00:00 60 12:00:20 11:59:00 1 {\"percent\": 5}" },                                  \
+        { SQL_SHOW_JOBS,                                                                                   \
+          "the workers of jobs",                                                                           \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2",                                      \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { "{1,1}", "{0,0}", "{1,2}", NOW },                                                    \
+          .rows = "1 1 0 1 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 1 - - - - - - - - - - - anna; "          \
+                  "2 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - -" },            \
+        { SQL_SCAN_QUEUE,                                                                                  \
+          "the workers of jobs",                                                                           \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2",                                      \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { "1", FIRST, "9", NOW, "false", "9999" },                                             \
+          .rows = "260 1 0 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 1 - - - - - - - - - - - anna t; "          \
+                  "520 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - t" },            \
+        { SQL_LOAD_LEASES,                                                                                 \
+          "with their workers",                                                                            \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3",                                             \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { NOW },                                                                               \
+          .rows = "1 0 1 12:00:30 3 f anna" },                                                             \
         { SQL_FIND_HELD,                                                                                   \
           "by a worker, wherever",                                                                         \
           .jobs = WORKER_JOBS,                                                                             \
