@@ -18,6 +18,7 @@
 #include "jobs/waiting_count.h"
 #include "jobs/waitjob.h"
 #include "net/client.h"
+#include "net/usage.h"
 #include "pg/db.h"
 #include "pg/primary_select.h"
 #include "queue/lease.h"
@@ -31,6 +32,7 @@
 /*
  * All figures are in memory. Queues with labels are the first metrics-queues ones by age, so that their series go on.
  * The format is OpenMetrics 1.0: https://github.com/OpenObservability/OpenMetrics. A counter's sample ends in _total.
+ * The text format 0.0.4 of Prometheus has the same samples. Only its lines TYPE and HELP differ, and its end.
  */
 enum metric {
 #define METRIC(id, name, type, help) METRIC_##id,
@@ -47,8 +49,23 @@ static const struct metric_row {
 #undef METRIC
 };
 
+/* The text that is being written is in the text format 0.0.4. */
+static bool is_text_format;
+
+/* The end of the name in samples. */
+static const char *metric_suffix(const char *type) {
+    if (strcmp(type, "info") == 0)
+        return "_info";
+    return strcmp(type, "counter") == 0 ? "_total" : "";
+}
+
+/* The text format names the samples, and has no type for information. */
 static void metric_head(struct buf *out, const char *name, const char *type, const char *help) {
-    buf_printf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
+    const char *suffix = is_text_format ? metric_suffix(type) : "";
+
+    if (is_text_format && strcmp(type, "info") == 0)
+        type = "gauge";
+    buf_printf(out, "# TYPE %s%s %s\n# HELP %s%s %s\n", name, suffix, type, name, suffix, help);
 }
 
 static const struct metric_row *metric_begin(struct buf *out, enum metric id) {
@@ -58,16 +75,11 @@ static const struct metric_row *metric_begin(struct buf *out, enum metric id) {
     return m;
 }
 
-/* The end of the name in samples. */
-static const char *metric_suffix(const struct metric_row *m) {
-    return strcmp(m->type, "counter") == 0 ? "_total" : "";
-}
-
 /* A metric with one sample. */
 static void metric_value(struct buf *out, enum metric id, double value) {
     const struct metric_row *m = metric_begin(out, id);
 
-    buf_printf(out, "%s%s %.15g\n", m->name, metric_suffix(m), value);
+    buf_printf(out, "%s%s %.15g\n", m->name, metric_suffix(m->type), value);
 }
 
 /* A metric without a sample while its value is unknown. */
@@ -145,7 +157,8 @@ static void metrics_of_commands(struct buf *out, enum metric id,
         const struct command_stats *s = command_stats(&all[i]);
 
         if (s->calls > 0 || s->rejected > 0)
-            buf_printf(out, "%s%s{command=\"%s\"} %.15g\n", m->name, metric_suffix(m), all[i].name, value(s));
+            buf_printf(out, "%s%s{command=\"%s\"} %.15g\n", m->name, metric_suffix(m->type), all[i].name,
+                       value(s));
     }
 }
 
@@ -277,7 +290,7 @@ static void metrics_of_queues(struct buf *out, const struct labelled *all, size_
         for (size_t k = 0; k < count; k++) {
             struct slice label = label_of(labels, &all[k]);
 
-            buf_printf(out, "%s%s{%.*s} %.15g\n", m->name, metric_suffix(m), (int)label.len, label.ptr,
+            buf_printf(out, "%s%s{%.*s} %.15g\n", m->name, metric_suffix(m->type), (int)label.len, label.ptr,
                        queue_metrics[i].value(all[k].q));
         }
     }
@@ -339,12 +352,18 @@ static void metrics_queues(struct buf *out) {
 void cmd_metrics(struct req *r) {
     struct buf text = { 0 };
 
+    is_text_format = r->argc == 2 && slice_is(r->argv[1], "text");
+    if (r->argc > 2 || (r->argc == 2 && !is_text_format && !slice_is(r->argv[1], "openmetrics"))) {
+        usage_unexpected(r, r->argc > 2 ? 2 : 1);
+        return;
+    }
     metrics_process(&text);
     metrics_clients(&text);
     metrics_database(&text);
     metrics_stats(&text);
     metrics_commands(&text);
     metrics_queues(&text);
-    buf_append_str(&text, "# EOF\n");
+    if (!is_text_format)
+        buf_append_str(&text, "# EOF\n");
     req_text(r, &text);
 }

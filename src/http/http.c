@@ -30,9 +30,17 @@
 /* To a method without a bit, evhttp replies a page of its own. Unknown methods share a bit. */
 #define ALL_METHODS UINT16_MAX
 
+/* Which requests must name the server by a known host: host_is_known(). */
+enum host_check {
+    HOST_ALWAYS,
+    HOST_UNLESS_PASSWORD, /* those whose login needs no password */
+    HOST_NEVER,
+};
+
 struct http_route {
     const char *path;
     enum evhttp_cmd_type method;
+    enum host_check host;
     void (*serve)(struct http_conn *c);
 };
 
@@ -48,16 +56,39 @@ static struct {
 
 /* ---- probes ---- */
 
+/* True if the header Accept names the type. */
+static bool accepts(const struct http_conn *c, const char *type) {
+    const char *header = http_header(c, "Accept");
+    struct slice rest = slice_str(header == NULL ? "" : header), range, name;
+
+    while (slice_next_word(&rest, ", ", &range)) {
+        if (slice_next_word(&range, ";", &name) && slice_is(name, type))
+            return true;
+    }
+    return false;
+}
+
+/* Prometheus and most agents accept both formats. Some older ones know the text format only. */
+static bool wants_text_format(const struct http_conn *c) {
+    return accepts(c, "text/plain") && !accepts(c, "application/openmetrics-text");
+}
+
 static void answer_metrics(struct http_conn *c, struct slice reply) {
     struct evbuffer *body = evbuffer_new();
     struct slice text = reply_text(reply);
 
     evbuffer_add(body, text.ptr, text.len);
-    http_reply(c, 200, "application/openmetrics-text; version=1.0.0; charset=utf-8", body);
+    http_reply(c, 200,
+               wants_text_format(c) ? "text/plain; version=0.0.4; charset=utf-8"
+                                    : "application/openmetrics-text; version=1.0.0; charset=utf-8",
+               body);
 }
 
 static void serve_metrics(struct http_conn *c) {
-    http_run_word(c, SLICE("METRICS"), answer_metrics);
+    const struct slice words[] = { SLICE("METRICS"), SLICE("TEXT") };
+
+    http_set_header(c, "Vary", "Accept");
+    http_run_words(c, words, wants_text_format(c) ? 2 : 1, answer_metrics);
 }
 
 static void answer_health(struct http_conn *c, struct slice reply) {
@@ -70,7 +101,9 @@ static void answer_health(struct http_conn *c, struct slice reply) {
 }
 
 static void serve_health(struct http_conn *c) {
-    http_run_word(c, SLICE("HEALTH"), answer_health);
+    const struct slice word = SLICE("HEALTH");
+
+    http_run_words(c, &word, 1, answer_health);
 }
 
 /* Tells balancers whether to send clients here. It reveals nothing else, so it needs no login. */
@@ -83,10 +116,14 @@ static void serve_ready(struct http_conn *c) {
 /* ---- requests ---- */
 
 static const struct http_route routes[] = {
-    { "/metrics", EVHTTP_REQ_GET, serve_metrics },   { "/health", EVHTTP_REQ_GET, serve_health },
-    { "/ready", EVHTTP_REQ_GET, serve_ready },       { "/api/command", EVHTTP_REQ_POST, api_command },
-    { "/api/login", EVHTTP_REQ_POST, api_login },    { "/api/logout", EVHTTP_REQ_POST, api_logout },
-    { "/api/session", EVHTTP_REQ_GET, api_session }, { "/api/events", EVHTTP_REQ_GET, events_serve },
+    { "/metrics", EVHTTP_REQ_GET, HOST_UNLESS_PASSWORD, serve_metrics },
+    { "/health", EVHTTP_REQ_GET, HOST_NEVER, serve_health },
+    { "/ready", EVHTTP_REQ_GET, HOST_NEVER, serve_ready },
+    { "/api/command", EVHTTP_REQ_POST, HOST_UNLESS_PASSWORD, api_command },
+    { "/api/login", EVHTTP_REQ_POST, HOST_ALWAYS, api_login },
+    { "/api/logout", EVHTTP_REQ_POST, HOST_ALWAYS, api_logout },
+    { "/api/session", EVHTTP_REQ_GET, HOST_ALWAYS, api_session },
+    { "/api/events", EVHTTP_REQ_GET, HOST_UNLESS_PASSWORD, events_serve },
 };
 
 static bool is_api(const struct http_route *route) {
@@ -138,16 +175,26 @@ static bool peer_has_too_many(const struct http_conn *c) {
     return limit > 0 && !socket_is_local(http_conn_fd(c)) && http_conns_of_peer(c) > (size_t)limit;
 }
 
-static bool may_ask_or_reply(struct http_conn *c) {
+/* A page of another site knows no password. But it can send any password, so a user without one does not count. route
+ * NULL: a file of the page. */
+static bool host_is_fine(struct http_conn *c, const struct http_route *route) {
     const char *host = evhttp_request_get_host(c->req);
 
+    if (host != NULL && host_is_known(host))
+        return true;
+    if (route == NULL || route->host == HOST_ALWAYS)
+        return false;
+    return route->host == HOST_NEVER || http_run_has_password(c);
+}
+
+static bool may_ask_or_reply(struct http_conn *c, const struct http_route *route) {
     if (http.stopping)
         http_reply_problem(c, 503, "the server stops");
     else if (socket_is_denied(http_conn_fd(c), false))
         http_reply_problem(c, 403, SOCKET_DENIED);
     else if (peer_has_too_many(c))
         http_reply_problem(c, 503, "too many HTTP connections of one address");
-    else if (host == NULL || !host_is_known(host))
+    else if (!host_is_fine(c, route))
         http_reply_problem(c, 403, "the name in the header Host is unknown; add it to the option http-hosts");
     else
         return true;
@@ -209,7 +256,7 @@ static void serve_route(struct http_conn *c, const struct http_route *route) {
 }
 
 static void serve_file(struct http_conn *c, const struct page_file *file) {
-    static const struct http_route get = { "/", EVHTTP_REQ_GET, NULL };
+    static const struct http_route get = { "/", EVHTTP_REQ_GET, HOST_ALWAYS, NULL };
 
     if (method_fits(c, &get))
         page_file_reply(c, file);
@@ -233,7 +280,7 @@ static void serve_request(struct http_conn *c) {
     http_set_safe_headers(c);
     if (body_is_unread(c))
         http_set_header(c, "Connection", "close");
-    if (!may_ask_or_reply(c))
+    if (!may_ask_or_reply(c, route))
         return;
     if (route != NULL)
         serve_route(c, route);

@@ -93,6 +93,20 @@ static bool http_read_login(struct http_conn *c, char *text, size_t size, struct
     return call->user.len > 0;
 }
 
+bool http_run_has_password(struct http_conn *c) {
+    struct gateway_call call;
+    char login[LOGIN_MAX];
+    bool has = false;
+
+    if (http_read_login(c, login, sizeof login, &call) && call.user.len > 0) {
+        const struct user *u = user_find(call.user);
+
+        has = u == NULL || !u->grants.nopass;
+    }
+    sodium_memzero(login, sizeof login);
+    return has;
+}
+
 void http_cookie_name(const struct http_conn *c, char *name, size_t size) {
     snprintf(name, size, "pgdisque_%s", strrchr(c->own, ':') + 1);
 }
@@ -189,14 +203,14 @@ void http_run_log_in(struct http_conn *c, void (*on_login)(struct http_conn *c))
         c->on_login = on_login;
 }
 
-void http_run_word(struct http_conn *c, struct slice command,
-                   void (*answer)(struct http_conn *c, struct slice replies)) {
+void http_run_words(struct http_conn *c, const struct slice *words, size_t count,
+                    void (*answer)(struct http_conn *c, struct slice replies)) {
     struct gateway *g = http_run_open(c, on_run_replies);
 
     c->is_single = true;
     c->answer = answer;
     if (g != NULL)
-        gateway_send(g, &command, 1);
+        gateway_send(g, words, count);
 }
 
 void http_run_list(struct http_conn *c, const struct command_list *list,

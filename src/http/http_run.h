@@ -22,13 +22,15 @@ struct gateway *http_run_start(struct http_conn *c, struct gateway_call *call);
 /* The same with the login of the request. */
 struct gateway *http_run_open(struct http_conn *c,
                               void (*done)(void *arg, enum gateway_result result, struct slice replies));
+/* True if the request has the login of a user who needs a password. The login is checked when its client is opened. */
+bool http_run_has_password(struct http_conn *c);
 /* The status for an error of a command. */
 int http_error_status(struct slice error);
 /* Replies the result of a run, which is not GATEWAY_REPLIED. */
 void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies);
-/* Runs a command of one word. answer replies to the request; if the command has failed, it is not called. */
-void http_run_word(struct http_conn *c, struct slice command,
-                   void (*answer)(struct http_conn *c, struct slice replies));
+/* Runs a command. answer replies to the request; if the command has failed, it is not called. */
+void http_run_words(struct http_conn *c, const struct slice *words, size_t count,
+                    void (*answer)(struct http_conn *c, struct slice replies));
 /* Logs the request in and calls on_login, which runs commands by http_run_list(), or replies. If the login fails, the
  * request has its reply, and on_login is not called. */
 void http_run_log_in(struct http_conn *c, void (*on_login)(struct http_conn *c));

@@ -266,15 +266,67 @@ static void test_address(void **state) {
 /* The name of another site, which resolves to the address of this machine. */
 static void test_hosts(void **state) {
     (void)state;
-    expect_http(request_from("evil.example", "GET /ready", "", ""), 403, "http-hosts");
-    expect_http(request_from("queue.example", "GET /ready", "", ""), 200, "true");
-    expect_http(request_from("queue.example:80", "GET /ready", "", ""), 200, "true");
-    expect_http(request_from("queue.example.evil", "GET /ready", "", ""), 403, "http-hosts");
-    expect_http(request_from("[::1]", "GET /ready", "", ""), 200, "true");
-    expect_http(request_from("[::1]:80", "GET /ready", "", ""), 200, "true");
-    expect_http(request_from("[evil.example]", "GET /ready", "", ""), 403, "http-hosts");
-    expect_http(request_from("[::1].evil.example", "GET /ready", "", ""), 403, "http-hosts");
-    expect_http(request_from("LOCALHOST", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("evil.example", "GET /metrics", "", ""), 403, "http-hosts");
+    expect_http(request_from("queue.example", "GET /metrics", "", ""), 200, "# EOF");
+    expect_http(request_from("queue.example:80", "GET /metrics", "", ""), 200, "# EOF");
+    expect_http(request_from("queue.example.evil", "GET /metrics", "", ""), 403, "http-hosts");
+    expect_http(request_from("[::1]", "GET /metrics", "", ""), 200, "# EOF");
+    expect_http(request_from("[::1]:80", "GET /metrics", "", ""), 200, "# EOF");
+    expect_http(request_from("[evil.example]", "GET /metrics", "", ""), 403, "http-hosts");
+    expect_http(request_from("[::1].evil.example", "GET /metrics", "", ""), 403, "http-hosts");
+    expect_http(request_from("LOCALHOST", "GET /metrics", "", ""), 200, "# EOF");
+}
+
+/* default:secret, default:wrong, none:x */
+#define RIGHT_LOGIN "Authorization: Basic ZGVmYXVsdDpzZWNyZXQ=\r\n"
+#define WRONG_LOGIN "Authorization: Basic ZGVmYXVsdDp3cm9uZw==\r\n"
+#define UNKNOWN_LOGIN "Authorization: Basic bm9uZTp4\r\n"
+
+/* Probes, and logins with a password, under any name. A page of another site can send any login that needs no password. */
+static void test_hosts_of_programs(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    expect_http(request_from("pgdisque", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("pgdisque", "GET /health", "", ""), 200, "milliseconds");
+    expect_http(request_from("pgdisque", "GET /metrics", RIGHT_LOGIN, ""), 403, "http-hosts");
+    expect_http(request_from("pgdisque", "POST /api/command", RIGHT_LOGIN JSON_TYPE, "[\"PING\"]"), 403,
+                "http-hosts");
+    expect(c, "+OK", "CONFIG SET requirepass secret");
+    expect_http(request_from("pgdisque", "GET /metrics", RIGHT_LOGIN, ""), 200, "# EOF");
+    expect_http(request_from("pgdisque", "POST /api/command", RIGHT_LOGIN JSON_TYPE, "[\"PING\"]"), 200,
+                "PONG");
+    expect_http(request_from("pgdisque", "GET /metrics", WRONG_LOGIN, ""), 401, "WRONGPASS");
+    expect_http(request_from("pgdisque", "GET /metrics", UNKNOWN_LOGIN, ""), 401, "WRONGPASS");
+    expect_http(request_from("pgdisque", "GET /metrics", "Authorization: Bearer x\r\n", ""), 403,
+                "http-hosts");
+    expect_http(request_from("pgdisque", "GET /metrics", "", ""), 403, "http-hosts");
+    expect_http(request_from("pgdisque", "GET /", RIGHT_LOGIN, ""), 403, "http-hosts");
+    expect_http(request_from("pgdisque", "GET /api/session", RIGHT_LOGIN, ""), 403, "http-hosts");
+    expect(c, "+OK", "AUTH secret");
+    expect(c, "+OK", "CONFIG SET requirepass %s", "");
+    redisFree(c);
+}
+
+static void expect_metrics(const char *accept, const char *type) {
+    expect_http(request_from("localhost", "GET /metrics", accept, ""), 200,
+                text_of("Content-Type: %s; charset=utf-8\r\n", type));
+    expect_http(http_reply, 200, "Vary: Accept\r\n");
+    assert_int_equal(strstr(http_reply, "# EOF") == NULL, strncmp(type, "text/plain", 10) == 0);
+}
+
+/* Readers of the older format do not name the newer one. */
+static void test_formats_of_metrics(void **state) {
+    static const char newer[] = "application/openmetrics-text; version=1.0.0",
+                      older[] = "text/plain; version=0.0.4";
+
+    (void)state;
+    expect_metrics("", newer);
+    expect_metrics("Accept: */*\r\n", newer);
+    expect_metrics(
+        "Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3\r\n", newer);
+    expect_metrics("Accept: text/plain\r\n", older);
+    expect_metrics("Accept: application/json, text/plain;version=0.0.4;q=0.3, */*;q=0.1\r\n", older);
 }
 
 static void test_logins(void **state) {
@@ -487,6 +539,8 @@ int main(void) {
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_address),
         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_hosts_of_programs),
+        cmocka_unit_test(test_formats_of_metrics),
         cmocka_unit_test(test_logins),
         cmocka_unit_test(test_large_bodies),
         cmocka_unit_test(test_name_of_bytes),
