@@ -93,7 +93,9 @@ void findings_text(const struct findings *f, struct buf *out) {
                    warnings == 1 ? "" : "s");
     if (notes > 0)
         buf_printf(out, ", %zu note%s", notes, notes == 1 ? "" : "s");
-    buf_printf(out, "; %zu checks were made.\n", f->checks);
+    if (f->checks > 0)
+        buf_printf(out, "; %zu checks were made", f->checks);
+    buf_append_str(out, ".\n");
 }
 
 void findings_lines(const struct findings *f, struct buf *out) {

@@ -30,7 +30,7 @@ struct finding {
 struct findings {
     struct finding *list;
     size_t count;
-    size_t checks; /* number of checks made */
+    size_t checks; /* number of checks made; 0: unknown */
 };
 
 /* Copies text and advice, with control characters replaced by blanks. Keeps the pointer check, which must

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/node.h"
 #include "batch/replication_state.h"
+#include "jobs/id_list.h"
 #include "net/headers.h"
 #include "queue/queue_rights.h"
 #include "queue/settings.h"
@@ -143,7 +144,7 @@ bool flow_id_or_reply(struct req *r, struct slice text, const char *unknown, str
     enum jobid_check check = jobid_parse(text, key);
 
     if (check == JOBID_BAD)
-        req_error(r, "BADID Invalid Job ID format.");
+        job_id_refuse(r, text);
     else if (check == JOBID_UNKNOWN || !queue_rights_cover_id(r, key->queue_id))
         req_error(r, "%s", unknown);
     else

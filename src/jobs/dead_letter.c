@@ -121,6 +121,7 @@ static bool is_traceparent(struct slice text) {
 static void log_death(const struct queue *q, struct job_key key, const PGresult *rows, int row) {
     static struct log_kind kind;
     struct slice trace = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_TRACEPARENT);
+    int32_t deliveries = row_int4(rows, row, COL_DEAD_LETTER_JOBS_DELIVERIES);
     char id[JOBID_LEN], subject[128];
 
     job_format_id(id, key, row_time(rows, row, COL_DEAD_LETTER_JOBS_ENDED_AT),
@@ -129,8 +130,8 @@ static void log_death(const struct queue *q, struct job_key key, const PGresult 
         trace.len = 0;
     snprintf(subject, sizeof subject, "job %.*s%s%.*s", JOBID_LEN, id, trace.len > 0 ? " " : "",
              (int)trace.len, trace.len > 0 ? trace.ptr : "");
-    log_sometimes(&kind, LOG_NOTICE_, subject, "became a dead letter of queue %s; it was delivered %d times",
-                  log_escape(q->name, 100), row_int4(rows, row, COL_DEAD_LETTER_JOBS_DELIVERIES));
+    log_sometimes(&kind, LOG_NOTICE_, subject, "became a dead letter of queue %s; it was delivered %d time%s",
+                  log_escape(q->name, 100), deliveries, deliveries == 1 ? "" : "s");
 }
 
 /* The job was counted neither as ready nor as leased. */

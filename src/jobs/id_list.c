@@ -2,13 +2,17 @@
 #include "jobs/id_list.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "batch/commit_marker.h"
+#include "net/usage.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/queue_rights.h"
 
 /* Bytes that an ID counts for in task.bytes. Most commands have one ID, and none has many. */
 #define ID_BYTES 48
+/* The most bytes of an argument in an error. */
+#define ID_SHOWN 64
 
 static void set_token(struct req *r, struct job_ids *ids, size_t max, int64_t token) {
     if (ids->tokens == NULL)
@@ -18,6 +22,10 @@ static void set_token(struct req *r, struct job_ids *ids, size_t max, int64_t to
 
 static enum jobid_check parse(struct slice text, bool tokens, struct job_key *key, int64_t *token) {
     return tokens ? jobid_parse_token(text, key, token) : jobid_parse(text, key);
+}
+
+void job_id_refuse(struct req *r, struct slice text) {
+    usage_error(r, "BADID Invalid Job ID format: got %s", log_escape(text, ID_SHOWN));
 }
 
 static bool parse_or_reply(struct req *r, int from, int to, bool tokens) {
@@ -39,7 +47,7 @@ static bool parse_or_reply(struct req *r, int from, int to, bool tokens) {
         case JOBID_UNKNOWN:
             break;
         case JOBID_BAD:
-            req_error(r, "BADID Invalid Job ID format.");
+            job_id_refuse(r, r->argv[i]);
             return false;
         }
     }

@@ -48,7 +48,9 @@ struct job_ids {
 bool job_ids_or_reply(struct req *r, int from, int to) MUST_CHECK;
 /* The same. Each ID may be followed by a token. */
 bool job_ids_tokens_or_reply(struct req *r, int from, int to) MUST_CHECK;
-/* The same for one key, for the server's own requests. */
+/* Replies -BADID with the text, which is no ID, and ends r. */
+void job_id_refuse(struct req *r, struct slice text);
+/* The same as job_ids_or_reply() for one key, for the server's own requests. */
 void job_ids_set(struct req *r, struct job_key key);
 static inline struct job_ids *job_ids(const struct req *r) {
     return r->data;

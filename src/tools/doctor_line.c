@@ -11,18 +11,21 @@
 #include "config/config.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/embedded/postmaster.h"
+#include "tools/line_access.h"
 #include "tools/own_postgres.h"
 #include "tools/records.h"
 #include "tools/tool.h"
 
 struct doctor_line_words {
     bool lines;
+    struct line_server server;
     struct line_form form;
 };
 
 static const struct line_option doctor_options[] = {
     { "--lines", LINE_FLAG, NULL, offsetof(struct doctor_line_words, lines), 0, 0,
       "print a line for each finding: severity, check, text, with tabs between them" },
+    LINE_SERVER_INSTEAD(struct doctor_line_words, server),
     LINE_FORM_OPTIONS(struct doctor_line_words, form),
 };
 
@@ -93,6 +96,49 @@ static int doctor_line_look(struct event_base *base, const struct doctor_line_wo
     return status;
 }
 
+/* ---- the findings of a server ---- */
+
+/* The fields of a line of DOCTOR LINES; false for another line. The line is changed. */
+static bool read_finding(char *line, struct findings *f) {
+    const char *severity = strsep(&line, "\t"), *check = strsep(&line, "\t");
+    const char *text = strsep(&line, "\t"), *advice = strsep(&line, "\t");
+    enum severity value;
+
+    if (advice == NULL || !severity_read(severity, &value))
+        return false;
+    findings_add(f, value, check, text, advice);
+    return true;
+}
+
+static bool read_findings(char *lines, struct findings *f) {
+    for (char *line; (line = strsep(&lines, "\n")) != NULL;) {
+        if (*line != '\0' && !read_finding(line, f))
+            return false;
+    }
+    return true;
+}
+
+static int doctor_line_of_server(const struct doctor_line_words *w) {
+    struct redis_pipe p = { .c = NULL };
+    struct findings f = { 0 };
+    redisReply *reply;
+    int status = 2;
+
+    if (!line_server_connect("doctor", &w->server, &p))
+        return 2;
+    redis_pipe_put(&p, "DOCTOR LINES");
+    reply = redis_pipe_take(&p, "DOCTOR", "s");
+    if (reply != NULL && read_findings(reply->str, &f))
+        status = doctor_line_tell(&f, w);
+    else
+        line_refuse_reply("doctor", reply == NULL ? p.err : "unexpected reply to DOCTOR");
+    findings_free(&f);
+    if (reply != NULL)
+        freeReplyObject(reply);
+    redis_pipe_close(&p);
+    return status;
+}
+
 static int doctor_line(const struct tool *tool, int argc, char **argv) {
     struct doctor_line_words w = { 0 };
     struct event_base *base;
@@ -100,8 +146,12 @@ static int doctor_line(const struct tool *tool, int argc, char **argv) {
 
     if (status != LINE_RUNS)
         return status;
-    log_set_level(LOG_WARNING_);
+    if (!line_server_fits("doctor", &w.server))
+        return tool->error;
     signal(SIGPIPE, SIG_IGN);
+    if (line_server_is_named(&w.server))
+        return doctor_line_of_server(&w);
+    log_set_level(LOG_WARNING_);
     base = event_base_new();
     status = doctor_line_look(base, &w);
     event_base_free(base);
@@ -110,11 +160,13 @@ static int doctor_line(const struct tool *tool, int argc, char **argv) {
 
 const struct tool tool_doctor = {
     .name = "doctor",
-    .arguments = "[--lines|--json|--table] [conf-file] [--option value]...",
+    .arguments = "[--lines|--json|--table] [--server address | conf-file] [--option value]...",
     .summary = "Lists problems of the database and their remedies.",
     .text =
         "The server may run or not. If the embedded Postgres does not run, the tool starts it and ends it "
-        "again.",
+        "again.\n\nWith --server, a running server makes the checks, those of itself included. "
+        "PGDISQUE_SERVER counts as "
+        "--server if there is neither a conf-file nor an option of the server.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque doctor pgdisque.conf",
     TOOL_OPTIONS(doctor_options),
     .has_config = true,

@@ -13,10 +13,14 @@
 #define PATIENCE_S 10
 
 struct health_line_words {
+    struct line_server server;
     struct line_form form;
 };
 
-static const struct line_option health_options[] = { LINE_FORM_OPTIONS(struct health_line_words, form) };
+static const struct line_option health_options[] = {
+    LINE_SERVER_INSTEAD(struct health_line_words, server),
+    LINE_FORM_OPTIONS(struct health_line_words, form),
+};
 
 /* The first address that the server listens on. A wildcard becomes the loopback address. */
 static void find_host(char *out, size_t size) {
@@ -64,10 +68,6 @@ static bool reach(struct redis_pipe *p, char *address, size_t size) {
 
 /* The duration of HEALTH in milliseconds; -1 with a sentence in p->err. */
 static int64_t health_line_ask(struct redis_pipe *p) {
-    if (config.requirepass[0] != '\0') {
-        redis_pipe_put(p, "AUTH %s", config.requirepass);
-        redis_pipe_skip(p, 1);
-    }
     if (p->err[0] != '\0')
         return -1;
     redis_pipe_put(p, "HEALTH");
@@ -84,10 +84,39 @@ static void health_line_tell(int64_t ms, const struct line_form *form) {
     line_report_end(&out, "health");
 }
 
+static void health_line_log_in(struct redis_pipe *p) {
+    if (config.requirepass[0] == '\0')
+        return;
+    redis_pipe_put(p, "AUTH %s", config.requirepass);
+    redis_pipe_skip(p, 1);
+}
+
+/* The server of an address. */
+static int health_line_named(const struct health_line_words *w) {
+    struct redis_pipe p = { .c = NULL };
+    int64_t ms;
+
+    if (!line_server_connect("health", &w->server, &p))
+        return 1;
+    redisSetTimeout(p.c, (struct timeval){ PATIENCE_S, 0 });
+    ms = health_line_ask(&p);
+    if (ms >= 0)
+        health_line_tell(ms, &w->form);
+    else
+        line_refuse_reply("health", p.err);
+    redis_pipe_close(&p);
+    return ms < 0;
+}
+
 static int health_line_look(const struct line_form *form) {
     struct redis_pipe p = { .c = NULL };
     char address[300];
-    int64_t ms = reach(&p, address, sizeof address) ? health_line_ask(&p) : -1;
+    int64_t ms = -1;
+
+    if (reach(&p, address, sizeof address)) {
+        health_line_log_in(&p);
+        ms = health_line_ask(&p);
+    }
 
     if (ms >= 0)
         health_line_tell(ms, form);
@@ -103,17 +132,20 @@ static int health_line(const struct tool *tool, int argc, char **argv) {
 
     if (status != LINE_RUNS)
         return status;
+    if (!line_server_fits("health", &w.server))
+        return tool->error;
     signal(SIGPIPE, SIG_IGN);
-    return health_line_look(&w.form);
+    return line_server_is_named(&w.server) ? health_line_named(&w) : health_line_look(&w.form);
 }
 
 const struct tool tool_health = {
     .name = "health",
-    .arguments = "[conf-file] [--option value]...",
+    .arguments = "[--server address | conf-file] [--option value]...",
     .summary = "Sends a job through the running server.",
-    .text = "The options are those of the server: the tool finds the server by port, tls-port, bind and "
-            "unixsocket, "
-            "and logs in with requirepass.",
+    .text =
+        "Without --server, the options are those of the server: the tool finds the server by port, tls-port, "
+        "bind and unixsocket, and logs in with requirepass. PGDISQUE_SERVER counts as --server if there are "
+        "no such options.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque health pgdisque.conf",
     TOOL_OPTIONS(health_options),
     .has_config = true,

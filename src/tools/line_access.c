@@ -158,11 +158,27 @@ bool line_connect(const char *tool, const char *address, int default_port, const
     return way_open(&way, true, p, err, sizeof err) || line_refuse_reply(tool, err);
 }
 
-static struct way way_of(const struct line_server *s) {
+/* NULL: no address is given. */
+static const char *given_address(const struct line_server *s) {
     const char *address = s->address != NULL ? s->address : getenv("PGDISQUE_SERVER");
 
-    return (struct way){ address != NULL && address[0] != '\0' ? address : DEFAULT_SERVER, s->user,
-                         LINE_PASSWORD_OF_SERVER, 7711, &s->tls };
+    return address != NULL && address[0] != '\0' ? address : NULL;
+}
+
+static struct way way_of(const struct line_server *s) {
+    const char *address = given_address(s);
+
+    return (struct way){ address != NULL ? address : DEFAULT_SERVER, s->user, LINE_PASSWORD_OF_SERVER, 7711,
+                         &s->tls };
+}
+
+bool line_server_is_named(const struct line_server *s) {
+    return s->address != NULL || (!line_config_is_given() && given_address(s) != NULL);
+}
+
+bool line_server_fits(const char *tool, const struct line_server *s) {
+    return s->address == NULL || !line_config_is_given() ||
+           line_refuse(tool, "--server excludes a conf-file and the options of the server", "");
 }
 
 bool line_server_connect(const char *tool, const struct line_server *s, struct redis_pipe *p) {

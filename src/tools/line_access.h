@@ -52,6 +52,17 @@ struct line_server {
     struct line_tls tls;
 };
 
+/* For a tool that has_config, whose options of the server may have the other names. */
+#define LINE_SERVER_INSTEAD(type, member)                                                             \
+    { "--server",                                                                                     \
+      LINE_TEXT,                                                                                      \
+      "address",                                                                                      \
+      offsetof(type, member.address),                                                                 \
+      0,                                                                                              \
+      0,                                                                                              \
+      "the address of the server, without a conf-file and options of the server (PGDISQUE_SERVER)" }, \
+        LINE_TLS_OPTIONS(type, member.tls)
+
 #define LINE_SERVER_OPTIONS(type, member)                                                                  \
     { "--server",                                                                                          \
       LINE_TEXT,                                                                                           \
@@ -87,6 +98,11 @@ bool line_connect(const char *tool, const char *address, int default_port, const
 bool line_server_connect(const char *tool, const struct line_server *s, struct redis_pipe *p) MUST_CHECK;
 /* The same without a message, for a second connection. It does not ask. */
 bool line_server_reconnect(const struct line_server *s, struct redis_pipe *p) MUST_CHECK;
+/* True if a tool that has_config connects to an address: that of --server, or that of PGDISQUE_SERVER if the command line
+ * has no conf-file and no option of the server. */
+bool line_server_is_named(const struct line_server *s);
+/* Prints an error and returns false if the command line has --server and options of the server. */
+bool line_server_fits(const char *tool, const struct line_server *s) MUST_CHECK;
 
 /* Prints an error of a server with an advice. Returns false. */
 bool line_refuse_reply(const char *tool, const char *error);

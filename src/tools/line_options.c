@@ -164,6 +164,12 @@ bool line_print(enum config_action action) {
     return true;
 }
 
+static bool config_is_given;
+
+bool line_config_is_given(void) {
+    return config_is_given;
+}
+
 /* words[0] is not read. */
 static int read_config(const struct tool *tool, const struct line_list *words) {
     enum config_action action;
@@ -193,6 +199,7 @@ int line_config_read(const struct tool *tool, int argc, char **argv, void *field
 
             line_list_add(is_name ? names : &words, others.items[i]);
         }
+        config_is_given = words.count > 1;
         status = read_config(tool, &words);
     }
     line_list_free(&others);

@@ -48,6 +48,9 @@ bool line_options_read(const struct tool *tool, int argc, char **argv, void *fie
 int line_config_read(const struct tool *tool, int argc, char **argv, void *fields, size_t named,
                      struct line_list *names) MUST_CHECK;
 
+/* True if line_config_read() has found a configuration file or an option of the server. */
+bool line_config_is_given(void);
+
 /* The options of a table as lines of --help. */
 void line_options_help(const struct line_option *options, size_t count, struct buf *out);
 /* Appends a text in lines of at most LINE_COLUMNS. Each line but the first begins with `indent` blanks. */

@@ -99,11 +99,45 @@ static void test_private_postgres(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
+/* A running server makes the checks, those of itself included. The options of the server win against the environment. */
+static void test_of_a_server(void **state) {
+    redisContext *c = client_open();
+    char address[32];
+    const char *out;
+
+    (void)state;
+    snprintf(address, sizeof address, "127.0.0.1:%d", server.port);
+    expect(c, "+OK", "CONFIG SET metrics-queues 1");
+    add_job(c, "one", "x", "");
+    add_job(c, "two", "x", "");
+    assert_int_equal(doctor_line_run(&out, "--lines", "--server", address, NULL), 2);
+    says(out, "error\tsettings\tfsync is off");
+    says(out, "note\tmetrics\t");
+    setenv("PGDISQUE_SERVER", address, 1);
+    assert_int_equal(doctor_line_run(&out, "--table", NULL), 2);
+    says(out, "error (settings): fsync is off");
+    says(out, "2 errors, 0 warnings");
+    says(out, "note (metrics): ");
+    assert_int_equal(doctor_line_run(&out, "--json", NULL), 2);
+    says(out, "\"check\":\"metrics\"");
+    assert_int_equal(doctor_line_run(&out, "--lines", "--database", "host=/nowhere dbname=x", NULL), 2);
+    says(out, "error\tconnection\t");
+    assert_null(strstr(out, "metrics"));
+    unsetenv("PGDISQUE_SERVER");
+    assert_int_equal(doctor_line_run(&out, "--server", address, "--dir", "x", NULL), 2);
+    says(out, "pgdisque doctor: --server excludes a conf-file and the options of the server");
+    assert_int_equal(doctor_line_run(&out, "--server", "127.0.0.1:1", NULL), 2);
+    says(out, "Connection refused");
+    expect(c, "+OK", "CONFIG SET metrics-queues 100");
+    redisFree(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),        cmocka_unit_test(test_nothing_there),
         cmocka_unit_test(test_other_actions), cmocka_unit_test(test_several_hosts),
         cmocka_unit_test(test_dead_jobs),     cmocka_unit_test(test_private_postgres),
+        cmocka_unit_test(test_of_a_server),
     };
 
     return RUN_SUITE("doctor_line", tests);

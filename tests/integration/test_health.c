@@ -170,6 +170,20 @@ static void test_command_line(void **state) {
                0);
     EVENTUALLY(health_line_run(&out, "--port", port, "--bind", "0.0.0.0", "--requirepass", "secret", NULL) ==
                0);
+    assert_int_equal(health_line_run(&out, "--server", text_of("redis://:secret@127.0.0.1:%d", s.port), NULL),
+                     0);
+    setenv("PGDISQUE_SERVER", path, 1);
+    setenv("PGDISQUE_PASSWORD", "secret", 1);
+    assert_int_equal(health_line_run(&out, NULL), 0);
+    assert_int_equal(health_line_run(&out, "--port", "1", NULL), 1);
+    assert_non_null(strstr(out, "127.0.0.1:1: Connection refused"));
+    setenv("PGDISQUE_PASSWORD", "wrong", 1);
+    assert_int_equal(health_line_run(&out, NULL), 1);
+    assert_non_null(strstr(out, "the user or the password is wrong"));
+    unsetenv("PGDISQUE_SERVER");
+    unsetenv("PGDISQUE_PASSWORD");
+    assert_int_equal(health_line_run(&out, "--server", path, "--port", port, NULL), 1);
+    assert_non_null(strstr(out, "--server excludes a conf-file and the options of the server"));
     assert_int_equal(health_line_run(&out, "--nonsense", "1", NULL), 1);
     assert_int_equal(server_stop(&s), 0);
     assert_int_equal(health_line_run(&out, "--port", port, NULL), 1);

@@ -289,6 +289,8 @@ static void test_the_log_has_the_trace_of_a_dead_letter(void **state) {
     (void)state;
     expect(c, "+OK", "CONFIG SET log-format json");
     EVENTUALLY(a_death_is_logged(c, id));
+    assert_true(file_contains(server.log, "; it was delivered 1 time"));
+    assert_false(file_contains(server.log, "; it was delivered 1 times"));
     expect(c, "+OK", "CONFIG SET log-format text");
     redisFree(c);
 }
