@@ -155,7 +155,7 @@ static void test_one_after_another(void **state) {
     expect(at[A], ":0", "NACK %s", second);
     expect(at[A], ":0", "DEQUEUE %s", second);
     expect_start(at[A], "-NOJOB", "WORKING %s", second);
-    assert_string_equal(job_field(at[B], second, "state"), "queued");
+    assert_string_equal(job_field(at[B], second, "state"), "waiting");
     assert_true(queue_is_empty(at[B], "one"));
     expect(at[B], ":1", "NACK %s", first);
     assert_non_null(strstr(ask(at[A], "GETJOB TIMEOUT 60000 FROM one"), first));
