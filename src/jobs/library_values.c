@@ -1,8 +1,6 @@
 /* Small values of client libraries: written, read, deleted, expired. */
 #include "jobs/library_values.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
@@ -90,32 +88,32 @@ static void values_put_encode(struct params *p, struct task *t) {
     params_set_int4(p, 7, LIBRARY_FIELDS_MAX);
 }
 
+/* The value of a field is no integer, or the sum has more than 64 bits. */
+static bool values_add_up(const PGresult *rows) {
+    for (int row = 0; row < PQntuples(rows); row++) {
+        if (row_null(rows, row, COL_PUT_VALUES_EXISTED))
+            return false;
+    }
+    return true;
+}
+
 static void values_put_done(struct task *t, const PGresult *rows) {
     struct library_values *v = library_values_of(t);
 
     if (PQntuples(rows) == 0 && v->mode != PUT_ABSENT)
         req_error(v->req, "LIMIT a key of a library must have at most %d fields", LIBRARY_FIELDS_MAX);
+    else if (!values_add_up(rows))
+        req_error(v->req, NOT_AN_INTEGER);
     else
         library_values_done(t, rows);
-}
-
-/* The value of the field is no integer, or the sum has more than 64 bits. */
-#define NOT_A_NUMBER "22P02"
-#define OUT_OF_RANGE "22003"
-
-static void put_fail(struct task *t, const struct op_error *err) {
-    if (strcmp(err->sqlstate, NOT_A_NUMBER) == 0 || strcmp(err->sqlstate, OUT_OF_RANGE) == 0)
-        req_error(REQ_OF_TASK(t), NOT_AN_INTEGER);
-    else
-        req_fail_task(t, err);
 }
 
 static bool put_again(struct task *t, bool unknown) {
     return library_values_of(t)->mode == PUT_REPLACE || req_again_if_undone(t, unknown);
 }
 
-OPERATION(put_values, .alone = true, .encode = values_put_encode, .on_end = values_put_done, .fail = put_fail,
-          .again = put_again, .answer_lost = req_answer_lost_task);
+OPERATION(put_values, .alone = true, .encode = values_put_encode, .on_end = values_put_done,
+          .fail = req_fail_task, .again = put_again, .answer_lost = req_answer_lost_task);
 
 void library_values_put(struct library_values *v) {
     if (!library_values_fit_or_reply(v))

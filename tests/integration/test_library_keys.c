@@ -50,8 +50,8 @@ static void send_increments(struct wire *w) {
     assert_true(wire_send_text(w, "ADDJOB incremented x 0\r\n"));
 }
 
-/* Each INCRBY fails its transaction. The jobs of another client are added before the last INCRBY has ended. */
-static void test_failing_increments_beside_adds(void **state) {
+/* The jobs of another client are added before the last INCRBY has ended. */
+static void test_refused_increments_beside_adds(void **state) {
     enum { CLIENTS = 4, ADDS = 20 };
     struct wire w[CLIENTS];
 
@@ -199,7 +199,7 @@ static void test_members_survive_a_crash_of_postgres(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_increments_add_up),         TEST(test_failing_increments_beside_adds),
+        TEST(test_increments_add_up),         TEST(test_refused_increments_beside_adds),
         TEST(test_slow_removals_beside_adds), TEST(test_values_are_shared),
         TEST(test_members_are_shared),        TEST(test_members_survive_a_killed_server),
         TEST(test_members_and_lost_sessions), TEST(test_members_survive_a_crash_of_postgres),

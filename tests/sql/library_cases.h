@@ -46,6 +46,17 @@ static const struct stmt_case library_cases[] = {
       .params = { "{k,k,k,k}", "{a,b,c,d}", "{7,200,8,9}", "2", "NULL", NOW, "100", "10" },
       .rows = "\"a\" \"8\" t; \"b\" \"100\" t; \"c\" \"8\" f; \"d\" \"9\" f", .query = VALUES,
       .found = "k a 8 -; k b 100 12:30; k c 8 -; k d 9 -; l  text -" },
+    { SQL_PUT_VALUES, "no sums with a text, nor of more than 64 bits",
+      .setup = VALUES_PUT "; update "
+                          "pgdisque.library_value set value = '9223372036854775807' where field = 'a'",
+      .params = { "{k,k,l,k}", "{a,b,\"\",c}", "{1,-5,1,9}", "2", "NULL", NOW, "9223372036854775807", "10" },
+      .rows = "\"\" \"text\" -; \"a\" \"9223372036854775807\" -; \"b\" \"-3\" t; \"c\" \"9\" f",
+      .query = VALUES, .found = "k a 9223372036854775807 -; k b -3 12:30; k c 9 -; l  text -" },
+    { SQL_PUT_VALUES, "an expired text is no value",
+      .setup = VALUES_PUT "; update "
+                          "pgdisque.library_value set value = 'text' where field = 'c'",
+      .params = { "{k}", "{c}", "{-9}", "2", "NULL", NOW, "100", "10" }, .rows = "\"c\" \"-9\" f",
+      .query = VALUES, .found = "k a 1 -; k b 2 12:30; k c -9 -; l  text -" },
     { SQL_PUT_VALUES, "too many fields", .setup = VALUES_PUT,
       .params = { "{k,k}", "{a,d}", "{7,8}", "0", "NULL", NOW, "100", "4" }, .query = VALUES,
       .found = "k a 1 -; k b 2 12:30; k c 3 11:30; l  text -" },
