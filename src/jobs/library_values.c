@@ -130,8 +130,14 @@ static void fields_encode(struct params *p, struct task *t) {
     params_set_time(p, 2, clock_db());
 }
 
-OPERATION(drop_values, .alone = true, .encode = fields_encode, .on_end = library_values_done,
-          .fail = req_fail_task, .answer_lost = req_answer_lost_task);
+/* A second try would not find the fields that the first one has deleted. */
+static void values_drop_encode(struct params *p, struct task *t) {
+    commit_marker_always(t);
+    fields_encode(p, t);
+}
+
+OPERATION(drop_values, .alone = true, .encode = values_drop_encode, .on_end = library_values_done,
+          .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 OPERATION(read_values, .alone = true, .encode = fields_encode, .on_end = library_values_done,
           .fail = req_fail_task, .answer_lost = req_answer_lost_task);
 

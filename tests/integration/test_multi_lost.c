@@ -266,6 +266,22 @@ static void test_cancel(void **state) {
     EVENTUALLY(number(c, "QLEN cancelled") == 0);
 }
 
+/* A repeated DEL or SREM would reply 0. */
+static void test_library_values(void **state) {
+    struct wire w;
+
+    (void)state;
+    expect(c, "+OK", "SET stat:lost 5");
+    assert_unknown(lost_command("DEL", "stat:lost"));
+    expect(c, "nil", "GET stat:lost");
+    expect(c, ":2", "SADD processes a b");
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, "SREM", "processes", "a", NULL);
+    assert_unknown(lose_answer(&w));
+    expect(c, "[\"b\"]", "SMEMBERS processes");
+}
+
 static const char *dead_job(const char *queue) {
     const char *id = add_job(c, queue, "x", "ATTEMPTS 1");
 
@@ -310,6 +326,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_lists, alone, part),
         cmocka_unit_test_setup_teardown(test_keys, alone, part),
         cmocka_unit_test_setup_teardown(test_cancel, alone, part),
+        cmocka_unit_test_setup_teardown(test_library_values, alone, part),
         cmocka_unit_test_setup_teardown(test_dead_letters, alone, part),
         cmocka_unit_test_setup_teardown(test_batch_close, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
