@@ -84,12 +84,9 @@ static void batch_new(struct req *r) {
 
     if (!args_parse_or_reply(r, 3, &batch_new_spec, b, &end) ||
         !args_fit_or_reply(r, "the name of a queue", r->argv[2], NAME_MAX_BYTES) ||
-        !queue_rights_allow_or_reply(r, ACL_WRITE, r->argv[2]) || !batch_parent_or_reply(r, b))
+        !queue_rights_allow_or_reply(r, ACL_WRITE, r->argv[2]) || !batch_parent_or_reply(r, b) ||
+        !args_queue_or_reply(r, r->argv[2]))
         return;
-    if (r->argv[2].len == 0) {
-        req_error(r, "ERR the name of the queue is empty");
-        return;
-    }
     b->req = r;
     b->q = queue_use(queue_find(r->argv[2]), r->argv[2]);
     b->retry = (int32_t)setting_of(b->q, SETTING_RETRY);

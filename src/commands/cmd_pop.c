@@ -397,15 +397,20 @@ static struct list_take *move_new(struct req *r, const struct pop_form *form, en
     return t;
 }
 
+static void move_begin(struct list_take *t) {
+    if (args_queue_or_reply(t->req, t->to))
+        pop_begin(t);
+}
+
 void cmd_rpoplpush(struct req *r) {
-    pop_begin(move_new(r, &one, END_RIGHT, END_LEFT));
+    move_begin(move_new(r, &one, END_RIGHT, END_LEFT));
 }
 
 void cmd_brpoplpush(struct req *r) {
     struct list_take *t = move_new(r, &one_at_last, END_RIGHT, END_LEFT);
 
     if (pop_take_timeout(t, 3))
-        pop_begin(t);
+        move_begin(t);
 }
 
 static bool take_ends(struct list_take *t) {
@@ -416,12 +421,12 @@ void cmd_lmove(struct req *r) {
     struct list_take *t = move_new(r, &one, END_NONE, END_NONE);
 
     if (take_ends(t))
-        pop_begin(t);
+        move_begin(t);
 }
 
 void cmd_blmove(struct req *r) {
     struct list_take *t = move_new(r, &one_at_last, END_NONE, END_NONE);
 
     if (take_ends(t) && pop_take_timeout(t, 5))
-        pop_begin(t);
+        move_begin(t);
 }

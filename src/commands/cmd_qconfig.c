@@ -4,6 +4,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "net/args.h"
 #include "net/usage.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
@@ -99,6 +100,8 @@ static struct qconfig *qconfig_new(struct req *r) {
 }
 
 static void qconfig_start(struct qconfig *c, struct op *op, uint32_t rows) {
+    if (!args_queue_or_reply(c->req, c->req->argv[1]))
+        return;
     c->q = queue_get(c->req->argv[1]);
     c->q->users++;
     c->req->task.op = op;

@@ -380,7 +380,8 @@ void cmd_pause(struct req *r) {
     }
     /* A peer may have changed the pause just now. */
     if (changes && (flags != now || node_has_peers())) {
-        start_pause(r, flags);
+        if (args_queue_or_reply(r, r->argv[1]))
+            start_pause(r, flags);
         return;
     }
     reply_status(r, queue_pause_name(now));

@@ -15,6 +15,7 @@
 #include "jobs/job.h"
 #include "jobs/list_life.h"
 #include "jobs/take.h"
+#include "net/args.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_iter.h"
@@ -239,7 +240,7 @@ void cmd_rename(struct req *r) {
         no_such_key(r);
     else if (slice_equal(r->argv[1], r->argv[2]))
         rename_same(r, from);
-    else
+    else if (args_queue_or_reply(r, r->argv[2]))
         rename_start(r, from);
 }
 

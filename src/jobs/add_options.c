@@ -188,6 +188,8 @@ static const char *attempts_conflict(const struct add_options *o, struct slice q
                "comes back";
     if (o->deadqueue.ptr != NULL && o->attempts == 0)
         return "ERR DEADQUEUE needs ATTEMPTS: without a limit no job is ever dead";
+    if (o->deadqueue.ptr != NULL && o->deadqueue.len == 0)
+        return NAME_EMPTY;
     if (o->deadqueue.ptr != NULL && slice_equal(o->deadqueue, queue))
         return "ERR DEADQUEUE must be another queue than the job's own";
     return NULL;
@@ -207,7 +209,7 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue) {
     const char *refusal;
 
     if (queue.len == 0)
-        return "ERR the name of the queue is empty";
+        return NAME_EMPTY;
     if (o->replicate > 1 && o->retry == 0)
         return "ERR With RETRY set to 0 please explicitly set  REPLICATE to 1 (at-most-once delivery)";
     if (o->delay >= o->ttl)

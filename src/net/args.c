@@ -156,6 +156,13 @@ bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_
     return false;
 }
 
+bool args_queue_or_reply(struct req *r, struct slice name) {
+    if (name.len > 0)
+        return true;
+    req_error(r, NAME_EMPTY);
+    return false;
+}
+
 bool args_patterns_or_reply(struct req *r, int from, int max) {
     if (r->argc - from > max) {
         req_error(r, "LIMIT no more than %d patterns at once", max);

@@ -77,7 +77,11 @@ int64_t limited_timeout(int64_t ms);
 /* True if text has at most max bytes. what: its description, "a pattern". False if it has replied -LIMIT and
  * ended the request. */
 bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_t max) MUST_CHECK;
-/* The same for the patterns argv[from ..) and their number, at most max. */
+/* True if the name of a queue that the command may make is not empty. False if it has replied the error and ended the
+ * request. */
+#define NAME_EMPTY "ERR the name of the queue is empty"
+bool args_queue_or_reply(struct req *r, struct slice name) MUST_CHECK;
+/* The same as args_fit_or_reply() for the patterns argv[from ..) and their number, at most max. */
 bool args_patterns_or_reply(struct req *r, int from, int max) MUST_CHECK;
 
 /* True if argv[from ..) are at most max names. False if it has replied -LIMIT and ended the request. */
