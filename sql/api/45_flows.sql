@@ -73,14 +73,22 @@ begin
 end
 $$;
 
+-- Earlier versions had these functions without attempts. A call must find one function only.
+drop function if exists
+    pgdisque.add_job_after(text, text, text[], text, text, integer, integer, integer, integer, jsonb),
+    pgdisque.add_job_after(text, bytea, text[], text, text, integer, integer, integer, integer, jsonb),
+    pgdisque.add_job_after(text, jsonb, text[], text, text, integer, integer, integer, integer, jsonb),
+    pgdisque.api_add_after(text, bytea, text[], text, text, integer, integer, integer, integer, jsonb);
+
 -- As add_job_after().
 create or replace function pgdisque.api_add_after(
     queue text, job bytea, after text[], on_fail text, batch text, delay integer, retry integer, ttl integer,
-    priority integer, headers jsonb
+    priority integer, headers jsonb, attempts integer, backoff integer, deadqueue text, group_key text
 ) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     added_at constant timestamptz := clock_timestamp();
+    group_bytes constant bytea := convert_to(group_key, 'UTF8');
     place record;
     settled record;
     predecessors bigint[];
@@ -98,8 +106,12 @@ begin
             using errcode = 'invalid_parameter_value';
     end if;
     perform pgdisque.api_refuse_bodies(array[job]);
-    perform pgdisque.api_require(queue, 'write');
+    perform pgdisque.api_refuse_group(group_bytes, delay);
     perform pgdisque.api_refuse_headers(headers);
+    perform pgdisque.api_require(queue, 'write');
+    if deadqueue is not null then
+        perform pgdisque.api_require(deadqueue, 'write');
+    end if;
     if cardinality(pgdisque.api_permitted(after, 'read', 'write')) < cardinality(after) then
         raise exception 'NOJOB AFTER names a job that is unknown' using errcode = 'invalid_parameter_value';
     end if;
@@ -107,7 +119,8 @@ begin
     if place.pause & 1 <> 0 then
         raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
     end if;
-    settled := pgdisque.api_settle(queue, place.queue_id, delay, priority, retry, ttl, null, null, null);
+    settled := pgdisque.api_settle(
+        queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
     predecessors := coalesce(pgdisque.api_follow(coalesce(after, '{}')), '{}');
     if batch is not null then
         batch_id := pgdisque.api_open_batch(batch);
@@ -130,21 +143,22 @@ begin
     if ended < cardinality(predecessors) or (failed > 0 and on_fail = 'cancel') then
         insert into pgdisque.waiting_job
             (id, expires_at, queue_id, retry, delay, pending, failed, attempts, backoff, rank, replicate, outcome,
-             continues, body, deadqueue, headers)
+             continues, body, deadqueue, group_key, headers)
         values
             (new_id, ends, place.queue_id, settled.retry, delay, cardinality(predecessors) - ended, failed,
              nullif(settled.attempts, 0), nullif(settled.backoff, 0), -priority, 1,
              case when failed > 0 and on_fail = 'cancel' then 3 end, on_fail = 'continue', job,
-             settled.deadqueue, nullif(headers, '{}'));
+             settled.deadqueue, group_bytes, nullif(headers, '{}'));
     else
         perform pgdisque.api_insert(
             array[new_id], array[job], place.queue_id, added_at, delay, settled.retry, settled.ttl,
-            priority, settled.attempts, settled.backoff, settled.deadqueue, null, null, null, headers);
+            priority, settled.attempts, settled.backoff, settled.deadqueue, group_bytes, null, null, headers);
         update pgdisque.job as j
         set in_flow = true
         where j.queue_id = place.queue_id and j.rank = -priority and j.id = new_id;
         perform pgdisque.api_tell_added(
-            new_id, 1, place.queue_id, place.is_new, added_at, delay, settled.ttl, priority, false);
+            new_id, 1, place.queue_id, place.is_new, added_at, delay, settled.ttl, priority,
+            group_bytes is not null);
     end if;
     return pgdisque.api_id(
         pgdisque.api_secret(), null, place.queue_id, (-priority)::smallint, new_id, ends, settled.retry);
@@ -156,31 +170,37 @@ $$;
 create or replace function pgdisque.add_job_after(
     queue text, job text, after text[], on_fail text default 'cancel', batch text default null,
     delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null
+    headers jsonb default null, attempts integer default null, backoff integer default null,
+    deadqueue text default null, group_key text default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
-        queue, convert_to(job, 'UTF8'), after, on_fail, batch, delay, retry, ttl, priority, headers)
+        queue, convert_to(job, 'UTF8'), after, on_fail, batch, delay, retry, ttl, priority, headers, attempts, backoff,
+        deadqueue, group_key)
 $$;
 
 create or replace function pgdisque.add_job_after(
     queue text, job bytea, after text[], on_fail text default 'cancel', batch text default null,
     delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null
+    headers jsonb default null, attempts integer default null, backoff integer default null,
+    deadqueue text default null, group_key text default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
-        queue, job, after, on_fail, batch, delay, retry, ttl, priority, headers)
+        queue, job, after, on_fail, batch, delay, retry, ttl, priority, headers, attempts, backoff,
+        deadqueue, group_key)
 $$;
 
 create or replace function pgdisque.add_job_after(
     queue text, job jsonb, after text[], on_fail text default 'cancel', batch text default null,
     delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null
+    headers jsonb default null, attempts integer default null, backoff integer default null,
+    deadqueue text default null, group_key text default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
-        queue, convert_to(job::text, 'UTF8'), after, on_fail, batch, delay, retry, ttl, priority, headers)
+        queue, convert_to(job::text, 'UTF8'), after, on_fail, batch, delay, retry, ttl, priority, headers, attempts,
+        backoff, deadqueue, group_key)
 $$;
 
 -- Opens a batch, and returns its ID, which is also that of its completion job. complete and failure: the bodies of the

@@ -65,6 +65,15 @@ begin
 end
 $$;
 
+-- Earlier versions had these functions without deadqueue. A call must find one function only.
+drop function if exists
+    pgdisque.add_unique_job(
+        text, bytea, text, boolean, boolean, integer, integer, integer, integer, integer, integer, integer, jsonb),
+    pgdisque.add_unique_job(
+        text, text, text, boolean, boolean, integer, integer, integer, integer, integer, integer, integer, jsonb),
+    pgdisque.add_unique_job(
+        text, jsonb, text, boolean, boolean, integer, integer, integer, integer, integer, integer, integer, jsonb);
+
 -- Adds a job unless another job of the queue has the key. outcome: added, existing or replaced. id: that of the job
 -- that has the key. until_start: the key is free when the job is delivered for the first time. replace: an existing
 -- job that was not delivered gets this body, and this delay unless it is null. It needs the right to read, too.
@@ -72,7 +81,8 @@ create or replace function pgdisque.add_unique_job(
     queue text, job bytea, unique_key text, until_start boolean default false, replace boolean default false,
     delay integer default null, retry integer default null, ttl integer default null, priority integer default 0,
     unique_for integer default null, attempts integer default null, backoff integer default null,
-    headers jsonb default null, out id text, out outcome text
+    headers jsonb default null, deadqueue text default null, group_key text default null, out id text,
+    out outcome text
 )
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -92,8 +102,8 @@ begin
     if id is null then
         outcome := 'added';
         id := pgdisque.api_add(
-            queue, array[job], coalesce(delay, 0), retry, ttl, priority, true, attempts, backoff, null, null,
-            unique_key, unique_for, headers);
+            queue, array[job], coalesce(delay, 0), retry, ttl, priority, true, attempts, backoff, deadqueue,
+            group_key, unique_key, unique_for, headers);
         if until_start then
             update pgdisque.job as j
             set unique_start = true
@@ -113,26 +123,28 @@ create or replace function pgdisque.add_unique_job(
     queue text, job text, unique_key text, until_start boolean default false, replace boolean default false,
     delay integer default null, retry integer default null, ttl integer default null, priority integer default 0,
     unique_for integer default null, attempts integer default null, backoff integer default null,
-    headers jsonb default null, out id text, out outcome text
+    headers jsonb default null, deadqueue text default null, group_key text default null, out id text,
+    out outcome text
 )
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select a.id, a.outcome
     from pgdisque.add_unique_job(
         queue, convert_to(job, 'UTF8'), unique_key, until_start, replace, delay, retry, ttl, priority, unique_for,
-        attempts, backoff, headers) as a
+        attempts, backoff, headers, deadqueue, group_key) as a
 $$;
 
 create or replace function pgdisque.add_unique_job(
     queue text, job jsonb, unique_key text, until_start boolean default false, replace boolean default false,
     delay integer default null, retry integer default null, ttl integer default null, priority integer default 0,
     unique_for integer default null, attempts integer default null, backoff integer default null,
-    headers jsonb default null, out id text, out outcome text
+    headers jsonb default null, deadqueue text default null, group_key text default null, out id text,
+    out outcome text
 )
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select a.id, a.outcome
     from pgdisque.add_unique_job(
         queue, convert_to(job::text, 'UTF8'), unique_key, until_start, replace, delay, retry, ttl, priority, unique_for,
-        attempts, backoff, headers) as a
+        attempts, backoff, headers, deadqueue, group_key) as a
 $$;
 
 -- Frees a unique key. Its job stays. False if the key was free.

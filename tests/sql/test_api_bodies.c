@@ -169,6 +169,26 @@ static void predecessors_have_results(void **state) {
     assert_string_equal(sql(a, "select count(*) from pgdisque.predecessors('%s')", first), "0");
 }
 
+#define ADD_OPTIONS "attempts => 3, backoff => 5, deadqueue => 'd', group_key => 'g'"
+#define ADDED_OPTIONS "attempts, backoff, convert_from(deadqueue, 'UTF8'), convert_from(group_key, 'UTF8')"
+
+/* The options of add_job, in each function that adds a job. */
+static void all_adds_have_the_same_options(void **state) {
+    const char *first;
+
+    (void)state;
+    first = sql(a, "select pgdisque.add_job('q', '1', " ADD_OPTIONS ")");
+    sql(a, "select pgdisque.add_job_after('q', '2', '{}', " ADD_OPTIONS ")");
+    sql(a, "select pgdisque.add_unique_job('q', '3', 'k', " ADD_OPTIONS ")");
+    does(a, "3 5 d g infinity 3",
+         "select " ADDED_OPTIONS ", ready_at, count(*) from pgdisque.job group by 1, 2, 3, 4, 5");
+    sql(a, "select pgdisque.add_job_after('q', '4', array['%s'], " ADD_OPTIONS ")", first);
+    does(a, "3 5 d g", "select " ADDED_OPTIONS " from pgdisque.waiting_job");
+    does(a, "error 22023", "select pgdisque.add_job_after('q', '5', '{}', group_key => 'g', delay => 5)");
+    does(a, "error 22023", "select pgdisque.add_job_after('q', '5', '{}', attempts => 2, deadqueue => 'q')");
+    does(a, "error 22023", "select pgdisque.add_unique_job('q', '5', 'other', deadqueue => 'd')");
+}
+
 static void batches_are_found_by_their_jobs(void **state) {
     const char *batch, *job;
 
@@ -256,6 +276,7 @@ int main(void) {
         TEST(enqueued_jobs_are_queued_at_once),
         TEST(progress_is_noted),
         TEST(predecessors_have_results),
+        TEST(all_adds_have_the_same_options),
         TEST(batches_are_found_by_their_jobs),
         TEST(batches_nest_in_16_levels),
         TEST(cancelled_jobs_of_workflows_are_noted),
