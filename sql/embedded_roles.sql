@@ -19,7 +19,9 @@ do $$
 declare
     name text;
 begin
-    foreach name in array array['pgdisque_producer', 'pgdisque_consumer', 'pgdisque_reader', 'pgdisque_server'] loop
+    foreach name in array array[
+        'pgdisque_producer', 'pgdisque_consumer', 'pgdisque_tenant', 'pgdisque_reader', 'pgdisque_server'
+    ] loop
         if to_regrole(name) is null then
             execute format('create role %I nologin', name);
         end if;

@@ -106,6 +106,28 @@ static void the_server_has_a_plain_role(void **state) {
     assert_int_equal(server_stop(&embedded), 0);
 }
 
+/* The roles of doc/sql.md, with their rights. */
+static void assert_roles_for_applications(void) {
+    assert_int_equal(
+        postgres_number(
+            conninfo_of("pgdisque"),
+            "select count(*) from (values "
+            "('producer', 'new_batch(text, text, text, text)'), "
+            "('consumer', 'get_jobs(text, integer, text)'), "
+            "('tenant', 'get_jobs(text, integer, text)'), "
+            "('reader', 'job(text)'), "
+            "('server', 'lease_ended(jsonb, timestamptz, integer)')) as r (name, function) "
+            "where has_function_privilege('pgdisque_' || name, 'pgdisque.' || function, 'execute')"),
+        5);
+}
+
+static void applications_have_roles(void **state) {
+    (void)state;
+    start_new();
+    assert_roles_for_applications();
+    assert_int_equal(server_stop(&embedded), 0);
+}
+
 /* DOCTOR sees all that it looks at: it says so if it does not. */
 static void the_doctor_sees_enough(void **state) {
     redisContext *c;
@@ -226,6 +248,25 @@ static void the_change_can_be_repeated(void **state) {
     assert_int_equal(server_stop(&embedded), 0);
 }
 
+/* The directory of a version that did not know tenants. */
+static void an_earlier_version_made_fewer_roles(void **state) {
+    const char *options[] = { "--dir", base, NULL };
+    char done[PATH_SIZE];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    start_new();
+    free(postgres_query(conninfo_of(SUPERUSER), "drop owned by pgdisque_tenant; drop role pgdisque_tenant"));
+    free(postgres_query(conninfo_of(SUPERUSER), "update pgdisque.api set digest = ''"));
+    assert_int_equal(server_stop(&embedded), 0);
+    path_join(done, "%s/postgres/pgdisque.roles", base);
+    write_text(done, "1\n");
+    server_start(&embedded, "", options);
+    assert_roles_for_applications();
+    assert_int_equal(server_stop(&embedded), 0);
+}
+
 /* A script that fails must not leave a server that runs with the old rights. */
 static void a_failed_change_refuses_the_start(void **state) {
     const char *argv[] = { server_program(), "--dir", base, "--port", "0", "--unixsocket", NULL, NULL };
@@ -257,6 +298,7 @@ static int clean_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_server_has_a_plain_role), TEST(the_doctor_sees_enough),
+        TEST(applications_have_roles),     TEST(an_earlier_version_made_fewer_roles),
         TEST(only_root_is_the_superuser),  TEST(an_old_directory_is_changed_over),
         TEST(the_change_can_be_repeated),  TEST(a_failed_change_refuses_the_start),
     };

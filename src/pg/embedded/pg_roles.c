@@ -15,7 +15,8 @@
 
 /* The file in the data directory that says which roles were made. */
 #define DONE "pgdisque.roles"
-#define DONE_TEXT "1\n"
+/* Another number makes the roles again at the next start. */
+#define DONE_TEXT "2\n"
 #define TEMP "pgdisque.tmp"
 
 /* Postgres uses the first line that fits, so these lines come before the lines of initdb and of the operator. */
@@ -31,12 +32,6 @@ static const struct {
     { "pg_ident.conf", "# Written by pgdisque.\n"
                        "pgdisque root pgdisque_superuser\n\n" },
 };
-
-static bool is_done(const struct datadir *d) {
-    struct stat st;
-
-    return fstatat(d->fd, DONE, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
 
 /* The content of a file of the data directory; NULL with errno. The caller frees it. */
 static char *read_whole(const struct datadir *d, const char *name) {
@@ -54,6 +49,15 @@ static char *read_whole(const struct datadir *d, const char *name) {
     }
     close(fd);
     return text;
+}
+
+/* False also if an earlier version has made fewer roles. */
+static bool is_done(const struct datadir *d) {
+    char *text = read_whole(d, DONE);
+    bool done = text != NULL && strcmp(text, DONE_TEXT) == 0;
+
+    free(text);
+    return done;
 }
 
 static bool roles_replace_file(const struct datadir *d, const struct pg_binaries *p, const char *name,
