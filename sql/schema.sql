@@ -1054,7 +1054,8 @@ CREATE TABLE pgdisque.schedule (
     group_key bytea,
     overlap smallint,
     last_queue_id integer,
-    last_id bigint
+    last_id bigint,
+    unique_start boolean
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='200');
 

@@ -164,11 +164,21 @@ begin
 end
 $$;
 
--- Earlier versions had these functions without headers. A call must find one function only.
-drop function if exists pgdisque.schedule(
-    text, text, text, bytea, integer, integer, integer, integer, integer, integer, text, bigint, text);
-drop function if exists pgdisque.schedule(
-    text, text, text, text, integer, integer, integer, integer, integer, integer, text, bigint, text);
+-- Earlier versions had these functions without headers, or without until_start. A call must find one function only.
+drop function if exists
+    pgdisque.schedule(
+        text, text, text, bytea, integer, integer, integer, integer, integer, integer, text, bigint, text),
+    pgdisque.schedule(
+        text, text, text, text, integer, integer, integer, integer, integer, integer, text, bigint, text),
+    pgdisque.schedule(
+        text, text, text, bytea, integer, integer, integer, integer, integer, integer, text, bigint, text, jsonb, text,
+        text, text),
+    pgdisque.schedule(
+        text, text, text, text, integer, integer, integer, integer, integer, integer, text, bigint, text, jsonb, text,
+        text, text),
+    pgdisque.schedule(
+        text, text, text, jsonb, integer, integer, integer, integer, integer, integer, text, bigint, text, jsonb, text,
+        text, text);
 
 -- Adds a schedule, or replaces the schedule of that name, as put_schedule.sql. A server computes the first tick.
 create or replace function pgdisque.schedule(
@@ -176,7 +186,7 @@ create or replace function pgdisque.schedule(
     ttl integer default null, priority integer default 0, attempts integer default null,
     backoff integer default null, deadqueue text default null, maxlen bigint default null,
     missed text default 'once', headers jsonb default null, unique_key text default null,
-    group_key text default null, overlap text default 'queue'
+    group_key text default null, overlap text default 'queue', until_start boolean default false
 ) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -192,6 +202,9 @@ begin
     if (lower(overlap) in ('queue', 'skip', 'replace')) is not true then
         raise exception 'ERR OVERLAP must be queue, skip or replace' using errcode = 'invalid_parameter_value';
     end if;
+    if until_start and unique_key is null then
+        raise exception 'ERR UNTIL and REPLACE need UNIQUE' using errcode = 'invalid_parameter_value';
+    end if;
     perform pgdisque.api_require(queue, 'write');
     if deadqueue is not null then
         perform pgdisque.api_require(deadqueue, 'write');
@@ -201,7 +214,7 @@ begin
         queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
     insert into pgdisque.schedule as s
         (name, cron, queue, body, missed, retry, ttl, delay, maxlen, priority, next_at, has_tick, attempts, backoff,
-         deadqueue, headers, unique_key, group_key, overlap)
+         deadqueue, headers, unique_key, group_key, overlap, unique_start)
     values (
         convert_to(schedule.name, 'UTF8'), schedule.cron, convert_to(schedule.queue, 'UTF8'), job,
         array_position('{skip,once,all}', lower(schedule.missed)) - 1, settled.retry, settled.ttl, schedule.delay,
@@ -209,7 +222,8 @@ begin
         date_trunc('second', clock_timestamp()), false, nullif(settled.attempts, 0), nullif(settled.backoff, 0),
         settled.deadqueue, nullif(schedule.headers, '{}'), convert_to(schedule.unique_key, 'UTF8'),
         convert_to(schedule.group_key, 'UTF8'),
-        nullif(array_position('{queue,skip,replace}', lower(schedule.overlap)) - 1, 0)
+        nullif(array_position('{queue,skip,replace}', lower(schedule.overlap)) - 1, 0),
+        nullif(schedule.until_start, false)
     )
     on conflict (sha256(name)) do update
     set has_tick = s.has_tick and s.cron = excluded.cron,
@@ -227,12 +241,12 @@ create or replace function pgdisque.schedule(
     ttl integer default null, priority integer default 0, attempts integer default null,
     backoff integer default null, deadqueue text default null, maxlen bigint default null,
     missed text default 'once', headers jsonb default null, unique_key text default null,
-    group_key text default null, overlap text default 'queue'
+    group_key text default null, overlap text default 'queue', until_start boolean default false
 ) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.schedule(
         name, cron, queue, convert_to(job, 'UTF8'), delay, retry, ttl, priority, attempts, backoff, deadqueue, maxlen,
-        missed, headers, unique_key, group_key, overlap)
+        missed, headers, unique_key, group_key, overlap, until_start)
 $$;
 
 create or replace function pgdisque.schedule(
@@ -240,12 +254,12 @@ create or replace function pgdisque.schedule(
     ttl integer default null, priority integer default 0, attempts integer default null,
     backoff integer default null, deadqueue text default null, maxlen bigint default null,
     missed text default 'once', headers jsonb default null, unique_key text default null,
-    group_key text default null, overlap text default 'queue'
+    group_key text default null, overlap text default 'queue', until_start boolean default false
 ) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.schedule(
         name, cron, queue, convert_to(job::text, 'UTF8'), delay, retry, ttl, priority, attempts, backoff, deadqueue,
-        maxlen, missed, headers, unique_key, group_key, overlap)
+        maxlen, missed, headers, unique_key, group_key, overlap, until_start)
 $$;
 
 -- Adds the job of a schedule now, as RUNSCHEDULE. Returns its ID, or null if there is no schedule with that name.
@@ -258,6 +272,13 @@ declare
 begin
     if s.id is null or not pgdisque.api_may(s.queue, 'write') then
         return null;
+    end if;
+    if s.unique_start then
+        return id
+        from pgdisque.add_unique_job(
+            pgdisque.queue_name(s.queue), s.body, pgdisque.queue_name(s.unique_key), true, false, s.delay, s.retry,
+            s.ttl, s.priority, null, coalesce(s.attempts, 0), coalesce(s.backoff, 0),
+            {{tick_header(s.headers, ran_at)}}, pgdisque.queue_name(s.deadqueue), pgdisque.queue_name(s.group_key));
     end if;
     return pgdisque.api_add(
         pgdisque.queue_name(s.queue), array[s.body], s.delay, s.retry, s.ttl, s.priority, true, coalesce(s.attempts, 0),

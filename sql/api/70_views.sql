@@ -187,7 +187,8 @@ select
     pgdisque.queue_name(s.unique_key) as unique_key,
     pgdisque.queue_name(s.group_key) as group_key,
     (array['queue', 'skip', 'replace'])[coalesce(s.overlap, 0) + 1] as overlap,
-    pgdisque.body_text(s.body) as body_text, pgdisque.body_json(s.body) as body_json
+    pgdisque.body_text(s.body) as body_text, pgdisque.body_json(s.body) as body_json,
+    s.unique_start is true as until_start
 from pgdisque.schedule as s;
 
 create or replace view pgdisque.nodes as

@@ -17,5 +17,6 @@ headers = excluded.headers,
 unique_key = excluded.unique_key,
 group_key = excluded.group_key,
 overlap = excluded.overlap,
+unique_start = excluded.unique_start,
 next_at = case when :old.cron = excluded.cron then :old.next_at else excluded.next_at end,
 revision = :old.revision + 1

@@ -1,14 +1,15 @@
 -- Adds the jobs of ticks, and sets the next ticks of their schedules. Both are one transaction, so that a tick
 -- makes its jobs once, even if several servers try. A schedule that has changed since it was read is skipped. So is a
 -- schedule whose unique key an open SQL transaction may take: api_take_key(). A tick adds no job if its unique key is
--- taken. With overlap 1 it adds none while the job before it exists. With overlap 2 it deletes that job.
+-- taken. With overlap 1 it adds none while the job before it exists. With overlap 2 it deletes that job. Jobs that do
+-- not hold the key any more lose it.
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id, $11 tick. A row for each job;
 --         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now
 -- returns: queue_id, rank, id, is_added, queued_since, expires_at, retry, group_key, in_flow (of deleted jobs);
 --          the added jobs, in the order of the parameters, and the deleted jobs
--- locks: the schedules, and the deleted jobs; skips locked rows
--- index: schedule_pkey, job_pkey, unique_key_pkey, flow_job_pkey
+-- locks: the schedules, the deleted jobs, and the jobs that lose the key; skips locked rows
+-- index: schedule_pkey, job_pkey, job_unique, unique_key_pkey, flow_job_pkey
 with tick as materialized (
     select t.*
     from unnest(
@@ -65,6 +66,23 @@ replaced as (
 noted as (
     {{note_outcome(replaced, 3)}}
 ),
+-- The key of a replaced job goes with it.
+freed as (
+    update pgdisque.job as j
+    set unique_key = null
+    where j.ctid = any (array(
+        select o.ctid
+        from tick as t
+        join mine as m on m.id = t.schedule_id
+        join pgdisque.job as o on o.queue_id = any (array[t.queue_id]) and o.unique_key = m.unique_key
+        where t.job_id is not null
+          and o.unique_key is not null
+          and {{key_is_free(o, $12::timestamptz)}}
+          and (m.overlap = 2 and o.id = m.last_id) is not true
+        for update of o skip locked
+    ))
+    returning j.id
+),
 wanted as materialized (
     select t.*
     from tick as t
@@ -76,7 +94,7 @@ wanted as materialized (
           where j.queue_id = any (array[t.queue_id])
             and j.unique_key = m.unique_key
             and j.unique_key is not null
-            and j.expires_at > $12::timestamptz
+            and not {{key_is_free(j, $12::timestamptz)}}
             and (m.overlap = 2 and j.id = m.last_id) is not true
       )
       and not exists (
@@ -99,21 +117,22 @@ moved as (
       and s.id = any (array(select m.id from mine as m))
     returning
         s.id, s.retry, s.delay, s.priority, s.attempts, s.backoff, s.deadqueue, s.body, s.headers, s.unique_key,
-        s.group_key
+        s.unique_start, s.group_key
 ),
 added as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, body, headers,
-         unique_key, group_key)
+         unique_key, unique_start, group_key)
     select
         w.job_id, case when m.group_key is null then w.ready_at else 'infinity' end, w.expires_at, w.wake_at,
         w.queue_id, m.retry, m.delay, -m.priority, m.attempts, m.backoff, m.deadqueue, m.body,
         {{tick_header(m.headers, w.tick)}},
-        m.unique_key, m.group_key
+        m.unique_key, m.unique_start, m.group_key
     from wanted as w
     join moved as m on m.id = w.schedule_id
-    -- Only after the replaced jobs have gone.
+    -- Only after the replaced jobs have gone, and the others have lost the key.
     where (select count(*) from replaced) >= 0
+      and (select count(*) from freed) >= 0
     order by w.ordinal
     on conflict do nothing
     returning queue_id, rank, id, expires_at, retry, group_key

@@ -62,7 +62,7 @@ static const struct word_option {
 
 /* The options of ADDJOB that make sense for a job that is added without a client. */
 static const char *const words[] = { "RETRY",   "TTL",       "DELAY",  "MAXLEN", "PRIORITY", "ATTEMPTS",
-                                     "BACKOFF", "DEADQUEUE", "UNIQUE", "GROUP",  "HEADER" };
+                                     "BACKOFF", "DEADQUEUE", "UNIQUE", "UNTIL",  "GROUP",    "HEADER" };
 
 static bool schedule_is_taken(const struct arg_option *o) {
     for (size_t i = 0; i < LENGTH(words); i++)
@@ -199,6 +199,7 @@ static void put_encode(struct params *p, struct task *t) {
     params_bytea_or_null(p, 15, put->opt.add.unique);
     params_bytea_or_null(p, 16, put->opt.add.group);
     params_int2(p, 17, (int16_t)put->opt.overlap);
+    params_int2(p, 18, addjob_is_until_start(&put->opt.add));
 }
 
 static void put_done(struct task *t, const PGresult *rows) {
@@ -250,6 +251,8 @@ static void read_options(struct req *r, struct add_options *o, const PGresult *r
     o->backoff = row_int4_or(rows, row, COL_LIST_SCHEDULES_BACKOFF, 0);
     o->deadqueue = row_field(r, rows, row, COL_LIST_SCHEDULES_DEADQUEUE);
     o->unique = row_field(r, rows, row, COL_LIST_SCHEDULES_UNIQUE_KEY);
+    if (!row_null(rows, row, COL_LIST_SCHEDULES_UNIQUE_START))
+        o->until = SLICE("START");
     o->group = row_field(r, rows, row, COL_LIST_SCHEDULES_GROUP_KEY);
     o->headers = row_copy(r, row_jsonb_or_null(rows, row, COL_LIST_SCHEDULES_RUN_HEADERS));
 }
@@ -382,6 +385,8 @@ static void reply_schedule_rare(struct req *r, const PGresult *rows, int row) {
         reply_null_bulk(r);
     else
         reply_json(r, headers);
+    reply_bulk_str(r, "until");
+    reply_bulk_str(r, row_null(rows, row, COL_LIST_SCHEDULES_UNIQUE_START) ? "end" : "start");
 }
 
 /* Replies the job that each tick adds, and its options. */
@@ -417,7 +422,7 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     bool with_job = r->argc > 1 && req_may_queue(r, ACL_READ, queue);
     bool with_ticks = ((const struct schedules_options *)r->data)->next > 0;
 
-    reply_array(r, (with_job ? 38 : 12) + (with_ticks ? 2 : 0));
+    reply_array(r, (with_job ? 40 : 12) + (with_ticks ? 2 : 0));
     for (int i = 0; i < 3; i++) {
         reply_bulk_str(r, names[i]);
         reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_NAME + i));

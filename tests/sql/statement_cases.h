@@ -620,7 +620,7 @@ static const struct stmt_case cases[] = {
                   "{0,0}", "{0,0}", "{0,0}", "{@18:00:00,@18:00:00}", "{0,0}", "{0,0}", "{\"\",\"\"}" },
       .query = TICKS, .found = "(12:00:00,f) (18:00:00,t)" },
     { SQL_LIST_SCHEDULES, "no next tick", .setup = A_SCHEDULE "; " NO_TICK, .params = { "NULL" },
-      .rows = "\"a\" 0 0 * * * \"q\" 1 - - - 60 3600 0 - 0 - - - - - - - -" },
+      .rows = "\"a\" 0 0 * * * \"q\" 1 - - - 60 3600 0 - 0 - - - - - - - - -" },
     { SQL_FIRE_SCHEDULES, "the first tick is computed", .setup = A_SCHEDULE "; " NO_TICK,
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
                   "{NULL}", "{0}" },
@@ -629,12 +629,12 @@ static const struct stmt_case cases[] = {
       .query = SCHEDULES, .found = "-" },
     { SQL_LIST_SCHEDULES, "by their names",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "NULL" },
-      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 - - 60 3600 0 - 0 - - - - - - - -; "
-              "\"a\" 0 0 * * * \"q\" 1 12:00:00 - - 60 3600 0 - 0 - - - - - - - -",
+      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 - - 60 3600 0 - 0 - - - - - - - - -; "
+              "\"a\" 0 0 * * * \"q\" 1 12:00:00 - - 60 3600 0 - 0 - - - - - - - - -",
       .ordered = true },
     { SQL_LIST_SCHEDULES, "a schedule with its job",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "{a}", NOW },
-      .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - - - - - - "
+      .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - - - - - - - "
               "{\"tick\": \"2030-01-01T12:00:00Z\"}" },
     { SQL_DUE_SCHEDULES, "from a time on, the first schedules",
       .setup =
@@ -703,6 +703,24 @@ static const struct stmt_case cases[] = {
                "at time zone "
                "'UTC')::time), '; ' order by id) from pgdisque.schedule",
       .found = "1 13:00:00 1; 2 13:00:00 22 12:00:00; 3 13:00:00 23 12:00:00; 4 13:00:00 24 12:00:00" },
+    { SQL_FIRE_SCHEDULES, "a unique key that a delivered or an expired job does not hold any more",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 key=k; 1/0/2 expires=11:00:00 key=l; "
+              "1/0/3 ready=12:00:30 deliveries=1 owner=3 key=m; 1/0/4 key=n",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'") "; " //
+      SCHEDULE_OF("'c'", "'2030-01-01 12:00+00'") "; " SCHEDULE_OF(
+          "'d'", "'2030-01-01 12:00+00'") "; "
+                                          "update pgdisque.schedule set unique_key = substr('klmn', "
+                                          "id::integer, 1)::bytea, unique_start = true; "
+                                          "update pgdisque.job set unique_start = true where id <> 3",
+      .params = { "{1,2,3,4}", "{1,1,1,1}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
+                  "{21,22,23,24}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW },
+      .rows = "1 0 21 t - 13:00:00 60 - -; 1 0 22 t - 13:00:00 60 - -", .left = ANY,
+      .query = "select string_agg(concat_ws(' ', id, encode(unique_key, 'escape'), unique_start), '; ' "
+               "order by id) from pgdisque.job",
+      .found = "1 t; 2 t; 3 m; 4 n t; 21 k t; 22 l t" },
     { SQL_FIRE_SCHEDULES, "a replaced job of a workflow is cancelled", .jobs = "1/0/1",
       .setup = A_SCHEDULE
       "; update pgdisque.schedule set last_queue_id = 1, last_id = 1, overlap = 2; " IN_FLOW(1),

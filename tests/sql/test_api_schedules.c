@@ -91,7 +91,25 @@ static void options_of_jobs_are_stored(void **state) {
          "from pgdisque.jobs");
     does(a, "-", "select pgdisque.run_schedule('missing')");
     done(a, "select pgdisque.schedule('s', '@daily', 'q', 'x')");
-    does(a, "- - - queue", "select headers, unique_key, group_key, overlap from pgdisque.schedules");
+    does(a, "- - - queue f",
+         "select headers, unique_key, group_key, overlap, until_start from pgdisque.schedules");
+    does(a, "error 22023", "select pgdisque.schedule('s', '@daily', 'q', 'x', until_start => true)");
+}
+
+/* A run adds another job when the job that has the key was delivered. */
+static void a_key_is_taken_until_the_start(void **state) {
+    const char *id;
+
+    (void)state;
+    done(a, "select pgdisque.schedule('s', '@daily', 'q', 'x', unique_key => 'k', until_start => true, "
+            "attempts => 2, group_key => 'g', headers => '{\"a\": \"b\"}')");
+    does(a, "t", "select until_start from pgdisque.schedules");
+    id = sql(a, "select pgdisque.run_schedule('s')");
+    assert_string_equal(sql(a, "select pgdisque.run_schedule('s') = '%s'", id), "t");
+    done(a, "update pgdisque.job set deliveries = 1, owner = 0");
+    assert_string_equal(sql(a, "select pgdisque.run_schedule('s') <> '%s'", id), "t");
+    does(a, "t 2 g b; t 2 g b",
+         "select unique_start, attempts, convert_from(group_key, 'UTF8'), headers ->> 'a' from pgdisque.job");
 }
 
 static void settings_of_the_queue_apply(void **state) {
@@ -154,10 +172,10 @@ static void a_wrong_schedule_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(sql_and_server_parse_alike),  TEST(mutated_expressions_are_parsed_alike),
-        TEST(a_schedule_is_stored),        TEST(options_of_jobs_are_stored),
-        TEST(settings_of_the_queue_apply), TEST(the_first_tick_is_kept),
-        TEST(a_wrong_schedule_is_refused),
+        TEST(sql_and_server_parse_alike),     TEST(mutated_expressions_are_parsed_alike),
+        TEST(a_schedule_is_stored),           TEST(options_of_jobs_are_stored),
+        TEST(a_key_is_taken_until_the_start), TEST(settings_of_the_queue_apply),
+        TEST(the_first_tick_is_kept),         TEST(a_wrong_schedule_is_refused),
     };
 
     return run_sql_suite("api schedules", tests, LENGTH(tests));

@@ -127,7 +127,7 @@ static const struct planned planned[] = {
     { SQL_NAME_WORKERS, HOT, KEYS ", '{now,now}', '{a,b}', 1" },
     { SQL_PUT_SCHEDULE, 0,
       "'{a}', '{b}', '{c}', '{d}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{now}', '{1}', '{1}', '{d}', "
-      "'{\"{}\"}', '{k}', '{g}', '{1}'" },
+      "'{\"{}\"}', '{k}', '{g}', '{1}', '{1}'" },
     { SQL_COUNT_KEPT, 0, "'{1,2}', now()" },
     { SQL_COUNT_WAITING, 0, "'{1,2}', now()" },
     { SQL_COUNT_QUEUES, 0, "'{1,2}', now()" },
