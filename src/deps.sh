@@ -114,6 +114,7 @@ group_test() {
     offer "Laravel's queues" php-illuminate-queue has_php Illuminate/Queue/autoload.php
     offer "Laravel's Redis" php-illuminate-redis has_php Illuminate/Redis/autoload.php
     offer "Predis for PHP" php-nrk-predis has_php Predis/autoload.php
+    offer "Rack for Ruby" ruby-rack ruby -e 'require "rack/mock"'
     offer Sidekiq ruby-sidekiq ruby -e 'Gem::Specification.find_by_name("sidekiq")'
     need PgBouncer pgbouncer has_pgbouncer
     need "a Redis server" redis-server has_redis
