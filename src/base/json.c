@@ -363,37 +363,71 @@ bool json_unescape(struct slice value, char *out, struct slice *text) {
 
 /* ---- writing ---- */
 
-static void add_escape(struct buf *b, char c) {
-    static const char marks[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-    const char *mark = c == '\0' ? NULL : strchr(marks, c);
+/* Bytes that become JSON at once. */
+#define JSON_PIECE 4096
+/* The longest escape sequence. */
+#define JSON_ESCAPE 6
 
-    if (mark == NULL)
-        buf_printf(b, "\\u%04x", (unsigned char)c);
-    else
-        buf_append(b, (char[]){ '\\', letters[mark - marks] }, 2);
+/* Writes the escape sequence of a control character, a quote or a backslash. Returns the end. */
+static char *put_escape(char *out, unsigned char c) {
+    static const char sequences[0x20][JSON_ESCAPE + 1] = {
+        "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
+        "\\b",     "\\t",     "\\n",     "\\u000b", "\\f",     "\\r",     "\\u000e", "\\u000f",
+        "\\u0010", "\\u0011", "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017",
+        "\\u0018", "\\u0019", "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
+    };
+
+    if (c >= 0x20) {
+        memcpy(out, (char[]){ '\\', (char)c }, 2);
+        return out + 2;
+    }
+    memcpy(out, sequences[c], JSON_ESCAPE);
+    return out + (sequences[c][1] == 'u' ? JSON_ESCAPE : 2);
 }
 
-static bool needs_escape(unsigned char c) {
-    return c < 0x20 || c == '"' || c == '\\';
+/* Writes the characters from `at` on that are ASCII without an escape sequence, and steps over them. Returns the end. */
+static char *put_plain(char *out, struct slice text, size_t *at, size_t end) {
+    static const bool is_plain[256] = { [0x20 ... 0x21] = true,
+                                        [0x23 ... 0x5b] = true,
+                                        [0x5d ... 0x7f] = true };
+    size_t begin = *at;
+
+    while (*at < end && is_plain[(unsigned char)text.ptr[*at]])
+        ++*at;
+    memcpy(out, text.ptr + begin, *at - begin);
+    return out + (*at - begin);
+}
+
+/* Writes the character at `at`, and steps over it. Returns the end; NULL: it is not UTF-8. */
+static char *put_character(char *out, struct slice text, size_t *at) {
+    unsigned char c = (unsigned char)text.ptr[*at];
+    size_t len;
+
+    if (c < 0x80) {
+        ++*at;
+        return put_escape(out, c);
+    }
+    len = utf8_character_len(text, *at);
+    memcpy(out, text.ptr + *at, len);
+    *at += len;
+    return len == 0 ? NULL : out + len;
 }
 
 bool json_add_string(struct buf *b, struct slice text) {
-    size_t added = 0;
-
     buf_append(b, "\"", 1);
-    for (size_t at = 0, len; at < text.len; at += len) {
-        unsigned char c = (unsigned char)text.ptr[at];
+    for (size_t at = 0; at < text.len;) {
+        size_t end = text.len - at > JSON_PIECE ? at + JSON_PIECE : text.len;
+        char *begin = buf_reserve(b, (end - at + 1) * JSON_ESCAPE), *out = begin;
 
-        len = c < 0x80 ? 1 : utf8_character_len(text, at);
-        if (len == 0)
+        while (out != NULL && at < end) {
+            out = put_plain(out, text, &at, end);
+            if (at < end)
+                out = put_character(out, text, &at);
+        }
+        if (out == NULL)
             return false;
-        if (!needs_escape(c))
-            continue;
-        buf_append(b, text.ptr + added, at - added);
-        add_escape(b, text.ptr[at]);
-        added = at + 1;
+        buf_added(b, (size_t)(out - begin));
     }
-    buf_append(b, text.ptr + added, text.len - added);
     buf_append(b, "\"", 1);
     return true;
 }

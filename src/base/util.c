@@ -199,28 +199,33 @@ void hex_encode(const unsigned char *bytes, size_t len, char *out) {
 }
 
 size_t utf8_character_len(struct slice s, size_t at) {
+    /* By the first byte: the length, and the range of the second byte. */
+    enum { WRONG, ONE, TWO, E0, THREE, ED, F0, FOUR, F4 };
+    static const unsigned char forms[256] = {
+        [0x00 ... 0x7f] = ONE, [0xc2 ... 0xdf] = TWO,   [0xe0] = E0, [0xe1 ... 0xec] = THREE,
+        [0xed] = ED,           [0xee ... 0xef] = THREE, [0xf0] = F0, [0xf1 ... 0xf3] = FOUR,
+        [0xf4] = F4,
+    };
     static const struct {
-        unsigned char first, last, low, high; /* ranges of the first byte and of the second byte */
-        size_t len;
-    } forms[] = {
-        { 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-        { 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+        unsigned char len, low, high;
+    } kinds[] = {
+        [WRONG] = { 0, 0, 0 },    [ONE] = { 1, 0, 0 },         [TWO] = { 2, 0x80, 0xbf },
+        [E0] = { 3, 0xa0, 0xbf }, [THREE] = { 3, 0x80, 0xbf }, [ED] = { 3, 0x80, 0x9f },
+        [F0] = { 4, 0x90, 0xbf }, [FOUR] = { 4, 0x80, 0xbf },  [F4] = { 4, 0x80, 0x8f },
     };
     const unsigned char *c = (const unsigned char *)s.ptr + at;
-    size_t form = 0;
+    unsigned char form = forms[c[0]];
+    size_t len = kinds[form].len;
 
-    while (form < LENGTH(forms) && (c[0] < forms[form].first || c[0] > forms[form].last))
-        form++;
-    if (form == LENGTH(forms) || forms[form].len > s.len - at)
+    if (len <= 1)
+        return len;
+    if (len > s.len - at || c[1] < kinds[form].low || c[1] > kinds[form].high)
         return 0;
-    if (forms[form].len > 1 && (c[1] < forms[form].low || c[1] > forms[form].high))
-        return 0;
-    for (size_t i = 2; i < forms[form].len; i++) {
+    for (size_t i = 2; i < len; i++) {
         if (c[i] < 0x80 || c[i] > 0xbf)
             return 0;
     }
-    return forms[form].len;
+    return len;
 }
 
 bool utf8_is_valid(struct slice s) {
