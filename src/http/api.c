@@ -85,10 +85,7 @@ static void run_body(struct http_conn *c) {
 }
 
 void api_command(struct http_conn *c) {
-    if (body_len(c) > BODY_BEFORE_LOGIN_MAX)
-        http_run_log_in(c, run_body);
-    else
-        run_body(c);
+    http_run_begin(c, body_len(c) > BODY_BEFORE_LOGIN_MAX, run_body);
 }
 
 /* ---- sessions ---- */

@@ -133,6 +133,10 @@ struct gateway *gateway_open(struct event_base *base, const struct gateway_call 
     return g;
 }
 
+bool gateway_has_entered(const struct gateway *g) {
+    return g->entered;
+}
+
 struct user *gateway_user(const struct gateway *g) {
     const struct client *c = client_by_id(g->client_id);
 

@@ -38,6 +38,8 @@ struct gateway_call {
 
 /* Connects the client and logs it in. NULL: the process has no file descriptor left. */
 struct gateway *gateway_open(struct event_base *base, const struct gateway_call *call) MUST_CHECK;
+/* True if the login has its reply. */
+bool gateway_has_entered(const struct gateway *g);
 /* The user of the client; NULL if the client was disconnected. */
 struct user *gateway_user(const struct gateway *g);
 /* Sends a command. The words are copied. */

@@ -42,6 +42,7 @@ struct http_route {
     enum evhttp_cmd_type method;
     enum host_check host;
     void (*serve)(struct http_conn *c);
+    size_t most_runs; /* connections with commands, beside which the path is served */
 };
 
 static struct {
@@ -84,11 +85,15 @@ static void answer_metrics(struct http_conn *c, struct slice reply) {
                body);
 }
 
-static void serve_metrics(struct http_conn *c) {
+static void run_metrics(struct http_conn *c) {
     const struct slice words[] = { SLICE("METRICS"), SLICE("TEXT") };
 
     http_set_header(c, "Vary", "Accept");
     http_run_words(c, words, wants_text_format(c) ? 2 : 1, answer_metrics);
+}
+
+static void serve_metrics(struct http_conn *c) {
+    http_run_begin(c, false, run_metrics);
 }
 
 static void answer_health(struct http_conn *c, struct slice reply) {
@@ -100,10 +105,14 @@ static void answer_health(struct http_conn *c, struct slice reply) {
     http_reply_json_text(c, 200, &text);
 }
 
-static void serve_health(struct http_conn *c) {
+static void run_health(struct http_conn *c) {
     const struct slice word = SLICE("HEALTH");
 
     http_run_words(c, &word, 1, answer_health);
+}
+
+static void serve_health(struct http_conn *c) {
+    http_run_begin(c, false, run_health);
 }
 
 /* Tells balancers whether to send clients here. It reveals nothing else, so it needs no login. */
@@ -116,14 +125,14 @@ static void serve_ready(struct http_conn *c) {
 /* ---- requests ---- */
 
 static const struct http_route routes[] = {
-    { "/metrics", EVHTTP_REQ_GET, HOST_UNLESS_PASSWORD, serve_metrics },
-    { "/health", EVHTTP_REQ_GET, HOST_NEVER, serve_health },
-    { "/ready", EVHTTP_REQ_GET, HOST_NEVER, serve_ready },
-    { "/api/command", EVHTTP_REQ_POST, HOST_UNLESS_PASSWORD, api_command },
-    { "/api/login", EVHTTP_REQ_POST, HOST_ALWAYS, api_login },
-    { "/api/logout", EVHTTP_REQ_POST, HOST_ALWAYS, api_logout },
-    { "/api/session", EVHTTP_REQ_GET, HOST_ALWAYS, api_session },
-    { "/api/events", EVHTTP_REQ_GET, HOST_UNLESS_PASSWORD, events_serve },
+    { "/metrics", EVHTTP_REQ_GET, HOST_UNLESS_PASSWORD, serve_metrics, HTTP_PROBES_MAX },
+    { "/health", EVHTTP_REQ_GET, HOST_NEVER, serve_health, HTTP_PROBES_MAX },
+    { "/ready", EVHTTP_REQ_GET, HOST_NEVER, serve_ready, SIZE_MAX },
+    { "/api/command", EVHTTP_REQ_POST, HOST_UNLESS_PASSWORD, api_command, HTTP_RUNS_MAX },
+    { "/api/login", EVHTTP_REQ_POST, HOST_ALWAYS, api_login, HTTP_RUNS_MAX },
+    { "/api/logout", EVHTTP_REQ_POST, HOST_ALWAYS, api_logout, HTTP_RUNS_MAX },
+    { "/api/session", EVHTTP_REQ_GET, HOST_ALWAYS, api_session, HTTP_RUNS_MAX },
+    { "/api/events", EVHTTP_REQ_GET, HOST_UNLESS_PASSWORD, events_serve, HTTP_RUNS_MAX },
 };
 
 static bool is_api(const struct http_route *route) {
@@ -251,12 +260,12 @@ static void serve_route(struct http_conn *c, const struct http_route *route) {
         http_reply_problem(c, 415, "the header Content-Type must be application/json");
     else if (is_api(route) && !is_same_origin(c))
         http_reply_problem(c, 403, "the request comes from the page of another site");
-    else if (!is_api(route) || http_run_has_room_or_reply(c))
+    else if (http_run_has_room_or_reply(c, route->most_runs))
         route->serve(c);
 }
 
 static void serve_file(struct http_conn *c, const struct page_file *file) {
-    static const struct http_route get = { "/", EVHTTP_REQ_GET, HOST_ALWAYS, NULL };
+    static const struct http_route get = { "/", EVHTTP_REQ_GET, HOST_ALWAYS, NULL, SIZE_MAX };
 
     if (method_fits(c, &get))
         page_file_reply(c, file);
@@ -305,6 +314,7 @@ bool http_pending(void) {
 void http_turn(void) {
     struct budget share;
 
+    http_conns_turn();
     if (!http_pending())
         return;
     share = budget_of(HTTP_SHARE_US);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "http/gateway.h"
 #include "net/sockets.h"
 
 #define SWEEP_US (US_PER_S / 2)
@@ -71,7 +72,7 @@ static void disconnect_stream(const struct http_stream *s) {
     shutdown(bufferevent_getfd(s->bev), SHUT_RDWR);
 }
 
-static void disconnect_idlest(void) {
+static const struct http_stream *find_idlest(void) {
     const struct http_stream *oldest = NULL;
 
     for (size_t i = 0; i < conns.count; i++) {
@@ -80,8 +81,31 @@ static void disconnect_idlest(void) {
         if (s->since_us != 0 && (oldest == NULL || s->since_us < oldest->since_us))
             oldest = s;
     }
-    if (oldest != NULL)
-        disconnect_stream(oldest);
+    return oldest;
+}
+
+/* The connection whose request has waited for its login for the longest time, or NULL. */
+static const struct http_conn *find_longest_login(void) {
+    const struct http_conn *oldest = NULL;
+
+    LIST_EACH(node, &conns.open) {
+        const struct http_conn *c = LIST_ENTRY(node, struct http_conn, in_open);
+
+        if (c->run != NULL && !gateway_has_entered(c->run) &&
+            (oldest == NULL || c->began_us < oldest->began_us))
+            oldest = c;
+    }
+    return oldest;
+}
+
+static void disconnect_longest_waiting(void) {
+    const struct http_stream *idle = find_idlest();
+    const struct http_conn *login = find_longest_login();
+
+    if (login != NULL && (idle == NULL || login->began_us < idle->since_us))
+        shutdown(http_conn_fd(login), SHUT_RDWR);
+    else if (idle != NULL)
+        disconnect_stream(idle);
 }
 
 /* Called by evhttp for each accepted connection. */
@@ -93,7 +117,7 @@ static struct bufferevent *new_stream(struct event_base *base, void *arg) {
     bufferevent_incref(bev);
     conns.streams[conns.count++] = (struct http_stream){ bev, clock_mono() };
     if (conns.count == HTTP_CLIENTS_MAX)
-        disconnect_idlest();
+        disconnect_longest_waiting();
     accept_if_room();
     sweep_later();
     return bev;
@@ -194,6 +218,7 @@ struct http_conn *http_conn_begin(struct evhttp_request *req) {
     if (c == NULL)
         c = http_conn_add(evcon);
     c->req = req;
+    c->began_us = clock_mono();
     c->has_session = false;
     note_idle_since(c, 0);
     return c;
@@ -217,11 +242,31 @@ bool http_conns_are_idle(void) {
     return true;
 }
 
+void http_conns_turn(void) {
+    if (conns.count == HTTP_CLIENTS_MAX)
+        drop_ended_streams();
+}
+
+static bool http_conn_runs(const struct http_conn *c) {
+    return c->run != NULL && gateway_has_entered(c->run);
+}
+
 size_t http_conns_running(void) {
     size_t count = 0;
 
     LIST_EACH(node, &conns.open)
-        count += LIST_ENTRY(node, struct http_conn, in_open)->run != NULL;
+        count += http_conn_runs(LIST_ENTRY(node, struct http_conn, in_open));
+    return count;
+}
+
+size_t http_conns_running_as(const struct user *u) {
+    size_t count = 0;
+
+    LIST_EACH(node, &conns.open) {
+        const struct http_conn *c = LIST_ENTRY(node, struct http_conn, in_open);
+
+        count += http_conn_runs(c) && c->events == NULL && gateway_user(c->run) == u;
+    }
     return count;
 }
 

@@ -13,8 +13,8 @@
  * The connections of HTTP: their bound, their deadlines, and their end.
  *
  * evhttp reports the end of a connection only after its first request. Therefore a table has a reference to the stream
- * of each connection. If HTTP_CLIENTS_MAX connections are open, the next one replaces the one that has had no request in
- * progress for the longest time.
+ * of each connection. If HTTP_CLIENTS_MAX connections are open, the next one replaces the one that has waited for the
+ * longest time: without a request, or for its login, because a wrong password is answered late.
  */
 #define HTTP_CLIENTS_MAX 256
 /* A connection is closed if it sends no whole request within this time. */
@@ -29,6 +29,7 @@ struct http_conn {
     struct list in_waiting; /* the request waits for a turn with time for it */
     struct evhttp_connection *evcon;
     struct evhttp_request *req;  /* the request in progress; NULL: none */
+    int64_t began_us;            /* clock_mono() when it arrived */
     struct gateway *run;         /* its commands; NULL: none */
     struct event_stream *events; /* the stream of events that is its reply; NULL: none */
     struct event *readable;      /* watches the socket during a request */
@@ -61,8 +62,12 @@ struct evhttp_request *http_conn_end(struct http_conn *c);
 int http_conn_fd(const struct http_conn *c);
 /* True if no request is in progress and every reply is written. */
 bool http_conns_are_idle(void);
-/* The number of connections with commands, events included. */
+/* Call it once in a turn: accepts connections again if some have ended. */
+void http_conns_turn(void);
+/* The number of connections whose commands are logged in, events included. */
 size_t http_conns_running(void);
+/* The number of connections among them that belong to the user, events not included. */
+size_t http_conns_running_as(const struct user *u);
 /* The number of connections that have sent a request and come from the machine of c. */
 size_t http_conns_of_peer(const struct http_conn *c);
 

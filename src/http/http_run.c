@@ -187,25 +187,52 @@ static void run_end(struct http_conn *c, enum gateway_result result, struct slic
     gateway_close(run);
 }
 
+void http_run_cancel(struct http_conn *c) {
+    if (c->run != NULL)
+        gateway_close(c->run);
+    c->run = NULL;
+}
+
+static bool user_has_too_many_runs(const struct http_conn *c) {
+    return http_conns_running() > HTTP_FREE_RUNS &&
+           http_conns_running_as(gateway_user(c->run)) > HTTP_RUNS_OF_USER_MAX;
+}
+
+static void run_after_login(struct http_conn *c, void (*run)(struct http_conn *c)) {
+    if (!user_has_too_many_runs(c)) {
+        run(c);
+        return;
+    }
+    http_run_cancel(c);
+    http_reply_problem(c, 503, "too many HTTP requests of this user run at the same time; try again later");
+}
+
 static void on_run_replies(void *arg, enum gateway_result result, struct slice replies) {
     struct http_conn *c = arg;
-    void (*on_login)(struct http_conn * c) = c->on_login;
+    void (*run)(struct http_conn * c) = c->on_login;
 
     c->on_login = NULL;
-    if (on_login != NULL && result == GATEWAY_REPLIED)
-        on_login(c);
+    if (run != NULL && result == GATEWAY_REPLIED)
+        run_after_login(c, run);
     else
         run_end(c, result, replies);
 }
 
-void http_run_log_in(struct http_conn *c, void (*on_login)(struct http_conn *c)) {
-    if (http_run_open(c, on_run_replies) != NULL)
-        c->on_login = on_login;
+void http_run_begin(struct http_conn *c, bool log_in_first, void (*run)(struct http_conn *c)) {
+    if (!log_in_first && http_conns_running() < HTTP_FREE_RUNS)
+        run(c);
+    else if (http_run_open(c, on_run_replies) != NULL)
+        c->on_login = run;
+}
+
+/* The gateway of a request that may be logged in already. NULL: the request has its reply. */
+static struct gateway *run_gateway(struct http_conn *c) {
+    return c->run != NULL ? c->run : http_run_open(c, on_run_replies);
 }
 
 void http_run_words(struct http_conn *c, const struct slice *words, size_t count,
                     void (*answer)(struct http_conn *c, struct slice replies)) {
-    struct gateway *g = http_run_open(c, on_run_replies);
+    struct gateway *g = run_gateway(c);
 
     c->is_single = true;
     c->answer = answer;
@@ -215,7 +242,7 @@ void http_run_words(struct http_conn *c, const struct slice *words, size_t count
 
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies)) {
-    struct gateway *g = c->run != NULL ? c->run : http_run_open(c, on_run_replies);
+    struct gateway *g = run_gateway(c);
 
     c->is_single = list->is_single;
     c->answer = answer;
@@ -223,14 +250,8 @@ void http_run_list(struct http_conn *c, const struct command_list *list,
         gateway_send(g, list->commands[i].words, list->commands[i].count);
 }
 
-void http_run_cancel(struct http_conn *c) {
-    if (c->run != NULL)
-        gateway_close(c->run);
-    c->run = NULL;
-}
-
-bool http_run_has_room_or_reply(struct http_conn *c) {
-    if (http_conns_running() < HTTP_RUNS_MAX)
+bool http_run_has_room_or_reply(struct http_conn *c, size_t most) {
+    if (http_conns_running() < most)
         return true;
     http_reply_problem(c, 503, "too many HTTP requests run at the same time; try again later");
     return false;

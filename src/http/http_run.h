@@ -13,8 +13,15 @@
  * the session whose cookie it has, or else the user of clients that have given no password.
  */
 
-/* The most connections that may run commands or receive events. Those of probes come on top. */
+/* If so many connections run commands or receive events, further commands are refused. Those of probes come on top, up to
+ * HTTP_PROBES_MAX. The others of HTTP_CLIENTS_MAX are for new connections. Requests that arrive at the same time may
+ * exceed these numbers, because a connection counts from its login on. */
 #define HTTP_RUNS_MAX 192
+#define HTTP_PROBES_MAX (HTTP_CLIENTS_MAX - 16)
+/* If more than HTTP_FREE_RUNS connections run commands, a user may have at most so many of them, so that others find
+ * room. */
+#define HTTP_RUNS_OF_USER_MAX 32
+#define HTTP_FREE_RUNS (HTTP_RUNS_MAX / 2)
 
 void http_runs_init(struct event_base *base);
 /* Opens the client of a request with the login of the call. NULL: the request has its reply. */
@@ -31,9 +38,10 @@ void http_run_reply_failure(struct http_conn *c, enum gateway_result result, str
 /* Runs a command. answer replies to the request; if the command has failed, it is not called. */
 void http_run_words(struct http_conn *c, const struct slice *words, size_t count,
                     void (*answer)(struct http_conn *c, struct slice replies));
-/* Logs the request in and calls on_login, which runs commands by http_run_list(), or replies. If the login fails, the
- * request has its reply, and on_login is not called. */
-void http_run_log_in(struct http_conn *c, void (*on_login)(struct http_conn *c));
+/* Calls run, which runs commands by http_run_words() or http_run_list(), or replies. If log_in_first is set, or if there
+ * are so many runs that the share of the user matters, the request is logged in before. If that fails, or if the user has
+ * too many runs, the request has its reply, and run is not called. */
+void http_run_begin(struct http_conn *c, bool log_in_first, void (*run)(struct http_conn *c));
 /* Runs the commands of the list. answer gets the replies, errors of several commands included. */
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies));
@@ -43,7 +51,7 @@ void http_cookie_name(const struct http_conn *c, char *name, size_t size);
 struct page_session *http_run_session(struct http_conn *c);
 /* Ends the run of a connection, if there is one. */
 void http_run_cancel(struct http_conn *c);
-/* Replies 503 and returns false if too many connections run commands. */
-bool http_run_has_room_or_reply(struct http_conn *c) MUST_CHECK;
+/* Replies 503 and returns false if so many connections run commands. */
+bool http_run_has_room_or_reply(struct http_conn *c, size_t most) MUST_CHECK;
 
 #endif

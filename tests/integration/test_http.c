@@ -11,6 +11,8 @@
 
 #define CONNECTIONS_MAX 256
 #define AT_ONCE 128
+/* Connections that may run commands. */
+#define RUNS 192
 
 static struct server s;
 
@@ -415,6 +417,73 @@ static void test_many_connections(void **state) {
     redisFree(c);
 }
 
+/* Requests whose wrong passwords are answered late give way, and take no place of other requests. */
+static void test_delayed_logins_give_way(void **state) {
+    struct wire w[CONNECTIONS_MAX];
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    for (int i = 0; i < CONNECTIONS_MAX; i++) {
+        wire_open(&w[i], "127.0.0.1", http_port);
+        for (int k = 0; k < 8; k++)
+            wire_send_text(&w[i],
+                           "GET /health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic eDp5\r\n\r\n");
+    }
+    EVENTUALLY(info_number(c, "connected_clients") > CONNECTIONS_MAX / 2);
+    for (int i = 0; i < 3; i++) {
+        expect_http(http_get("/ready"), 200, "true");
+        expect_http(http_get("/health"), 200, "milliseconds");
+        expect_http(http_run("[\"PING\"]"), 200, "PONG");
+    }
+    for (int i = 0; i < CONNECTIONS_MAX; i++)
+        wire_reset(&w[i]);
+    redisFree(c);
+}
+
+static void wait_by_http(struct wire *w) {
+    static const char *const body = "[\"GETJOB\",\"FROM\",\"greedy\"]";
+
+    wire_open(w, "127.0.0.1", http_port);
+    wire_send_text(
+        w,
+        text_of(
+            "POST /api/command HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic Z3JlZWR5Ong=\r\n" JSON_TYPE
+            "Content-Length: %zu\r\n\r\n%s",
+            strlen(body), body));
+}
+
+static bool all_are_refused_or_wait(redisContext *c, struct wire *w) {
+    long long waiting = info_number(c, "blocked_clients");
+
+    for (int i = 0; i < RUNS; i++)
+        waiting += wire_pending(&w[i]) > 0;
+    return waiting == RUNS;
+}
+
+/* The commands of one user leave room for those of others. */
+static void test_share_of_a_user(void **state) {
+    struct wire w[RUNS], more;
+    redisContext *c = client_open_on(&s);
+    char line[64];
+
+    (void)state;
+    expect(c, "+OK", "ACL SETUSER greedy on >x +getjob ~greedy");
+    for (int i = 0; i < RUNS; i++)
+        wait_by_http(&w[i]);
+    EVENTUALLY(all_are_refused_or_wait(c, w));
+    assert_in_range(info_number(c, "blocked_clients"), RUNS / 2, RUNS * 3 / 4);
+    wait_by_http(&more);
+    assert_true(wire_read_line(&more, line, sizeof line, EVENTUALLY_MS));
+    assert_string_equal(line, "HTTP/1.1 503 Service Unavailable");
+    expect_http(http_get("/health"), 200, "milliseconds");
+    expect_http(http_run("[\"PING\"]"), 200, "PONG");
+    wire_close(&more);
+    for (int i = 0; i < RUNS; i++)
+        wire_reset(&w[i]);
+    expect(c, ":1", "ACL DELUSER greedy");
+    redisFree(c);
+}
+
 /* Requests that arrive at the same time are served over several turns. Some clients go before their request is served. */
 static void test_requests_at_once(void **state) {
     struct wire w[AT_ONCE];
@@ -545,6 +614,8 @@ int main(void) {
         cmocka_unit_test(test_large_bodies),
         cmocka_unit_test(test_name_of_bytes),
         cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_delayed_logins_give_way),
+        cmocka_unit_test(test_share_of_a_user),
         cmocka_unit_test(test_requests_at_once),
         cmocka_unit_test(test_client_that_goes),
         cmocka_unit_test(test_large_input),
