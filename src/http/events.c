@@ -81,7 +81,7 @@ static void stream_end(struct event_stream *s) {
 
     http_run_cancel(c);
     events_forget(c);
-    evhttp_send_reply_end(http_conn_end(c));
+    evhttp_send_reply_end(http_conn_end(c, 0));
 }
 
 /* The figures of the server are those of INFO. */

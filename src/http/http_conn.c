@@ -1,6 +1,7 @@
 /* The connections of HTTP: their bound, their deadlines, and their end. */
 #include "http/http_conn.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +20,8 @@
 struct http_stream {
     struct bufferevent *bev;
     int64_t since_us; /* clock_mono() since when no request is in progress; 0: one is */
+    size_t reply_len; /* of the last reply */
+    bool is_cut;      /* it was disconnected because of its unread reply */
 };
 
 static struct {
@@ -115,7 +118,7 @@ static struct bufferevent *new_stream(struct event_base *base, void *arg) {
     (void)arg;
     drop_ended_streams();
     bufferevent_incref(bev);
-    conns.streams[conns.count++] = (struct http_stream){ bev, clock_mono() };
+    conns.streams[conns.count++] = (struct http_stream){ .bev = bev, .since_us = clock_mono() };
     if (conns.count == HTTP_CLIENTS_MAX)
         disconnect_longest_waiting();
     accept_if_room();
@@ -127,6 +130,37 @@ static struct bufferevent *new_stream(struct event_base *base, void *arg) {
 
 static bool is_writing(const struct http_stream *s) {
     return evbuffer_get_length(bufferevent_get_output(s->bev)) > 0;
+}
+
+/* The memory of a reply is free when its last byte is written. */
+static size_t unread_of(const struct http_stream *s) {
+    return is_writing(s) ? s->reply_len : 0;
+}
+
+static struct http_stream *find_longest_unread(size_t *total) {
+    struct http_stream *longest = NULL;
+
+    *total = 0;
+    for (size_t i = 0; i < conns.count; i++) {
+        struct http_stream *s = &conns.streams[i];
+
+        if (s->is_cut)
+            continue;
+        *total += unread_of(s);
+        if (longest == NULL || unread_of(s) > unread_of(longest))
+            longest = s;
+    }
+    return longest;
+}
+
+static void bound_unread(void) {
+    struct http_stream *longest;
+    size_t total;
+
+    while ((longest = find_longest_unread(&total)) != NULL && total > HTTP_UNREAD_MAX) {
+        disconnect_stream(longest);
+        longest->is_cut = true;
+    }
 }
 
 static bool is_too_slow(const struct http_stream *s) {
@@ -202,13 +236,14 @@ static struct http_conn *http_conn_add(struct evhttp_connection *evcon) {
     return c;
 }
 
-static void note_idle_since(const struct http_conn *c, int64_t since_us) {
+static struct http_stream *stream_of(const struct http_conn *c) {
     const struct bufferevent *bev = evhttp_connection_get_bufferevent(c->evcon);
+    size_t i = 0;
 
-    for (size_t i = 0; i < conns.count; i++) {
-        if (conns.streams[i].bev == bev)
-            conns.streams[i].since_us = since_us;
-    }
+    while (i < conns.count && conns.streams[i].bev != bev)
+        i++;
+    assert(i < conns.count);
+    return &conns.streams[i];
 }
 
 struct http_conn *http_conn_begin(struct evhttp_request *req) {
@@ -220,16 +255,18 @@ struct http_conn *http_conn_begin(struct evhttp_request *req) {
     c->req = req;
     c->began_us = clock_mono();
     c->has_session = false;
-    note_idle_since(c, 0);
+    stream_of(c)->since_us = 0;
     return c;
 }
 
-struct evhttp_request *http_conn_end(struct http_conn *c) {
+struct evhttp_request *http_conn_end(struct http_conn *c, size_t reply_len) {
     struct evhttp_request *req = c->req;
+    struct http_stream *s = stream_of(c);
 
     c->req = NULL;
     event_del(c->readable);
-    note_idle_since(c, clock_mono());
+    s->since_us = clock_mono();
+    s->reply_len = reply_len;
     return req;
 }
 
@@ -245,6 +282,7 @@ bool http_conns_are_idle(void) {
 void http_conns_turn(void) {
     if (conns.count == HTTP_CLIENTS_MAX)
         drop_ended_streams();
+    bound_unread();
 }
 
 static bool http_conn_runs(const struct http_conn *c) {

@@ -57,12 +57,14 @@ void http_conns_stop(void);
 
 /* The connection of a request that begins. */
 struct http_conn *http_conn_begin(struct evhttp_request *req);
-/* Takes the request off its connection, because it gets its reply now. */
-struct evhttp_request *http_conn_end(struct http_conn *c);
+/* Takes the request off its connection, because it gets its reply now. reply_len: the bytes of the reply's body. */
+struct evhttp_request *http_conn_end(struct http_conn *c, size_t reply_len);
 int http_conn_fd(const struct http_conn *c);
 /* True if no request is in progress and every reply is written. */
 bool http_conns_are_idle(void);
-/* Call it once in a turn: accepts connections again if some have ended. */
+/* Call it once in a turn: accepts connections again if some have ended, and disconnects those with the longest
+ * unread replies while the unread replies of all exceed HTTP_UNREAD_MAX. */
+#define HTTP_UNREAD_MAX ((size_t)64 * 1024 * 1024)
 void http_conns_turn(void);
 /* The number of connections whose commands are logged in, events included. */
 size_t http_conns_running(void);

@@ -64,7 +64,7 @@ void http_reply(struct http_conn *c, int status, const char *type, struct evbuff
         http_set_header(c, "Content-Length", length);
         evbuffer_drain(body, evbuffer_get_length(body));
     }
-    evhttp_send_reply(http_conn_end(c), status, reason_of_status(status), body);
+    evhttp_send_reply(http_conn_end(c, evbuffer_get_length(body)), status, reason_of_status(status), body);
     evbuffer_free(body);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/util.h"
 
@@ -13,6 +14,9 @@
 #define AT_ONCE 128
 /* Connections that may run commands. */
 #define RUNS 192
+/* Clients that read no reply, and the bytes of each of the four elements of their replies. In JSON each byte has six. */
+#define UNREAD 8
+#define UNREAD_BYTES (1000 * 1000)
 
 static struct server s;
 
@@ -484,6 +488,52 @@ static void test_share_of_a_user(void **state) {
     redisFree(c);
 }
 
+/* The bytes that arrive until the server closes the connection. */
+static size_t bytes_until_end(struct wire *w) {
+    static char room[1 << 16];
+    size_t bytes = w->end - w->start;
+    ssize_t got;
+
+    while ((got = recv(w->fd, room, sizeof room, 0)) > 0)
+        bytes += (size_t)got;
+    return bytes;
+}
+
+/* Of long replies that no client reads, the server keeps as many as its bound permits. */
+static void test_unread_replies(void **state) {
+    static const char *const run =
+        "POST /api/command HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" JSON_TYPE
+        "Content-Length: 26\r\n\r\n[\"LRANGE\",\"unread\",0,-1  ]";
+    struct wire w[UNREAD];
+    redisContext *c = client_open_on(&s);
+    char *element = malloc(UNREAD_BYTES);
+    int room = 64 * 1024, whole = 0, cut = 0;
+
+    (void)state;
+    memset(element, 1, UNREAD_BYTES);
+    for (int i = 0; i < 4; i++)
+        freeReplyObject(redisCommand(c, "RPUSH unread %b", element, (size_t)UNREAD_BYTES));
+    for (int i = 0; i < UNREAD; i++) {
+        wire_open(&w[i], "127.0.0.1", http_port);
+        assert_int_equal(setsockopt(w[i].fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
+        wire_send_text(&w[i], run);
+        EVENTUALLY(wire_pending(&w[i]) > 0);
+    }
+    for (int i = 0; i < UNREAD; i++) {
+        size_t bytes = bytes_until_end(&w[i]);
+
+        whole += bytes > 4 * 6 * UNREAD_BYTES;
+        cut += bytes < 4 * 6 * UNREAD_BYTES;
+        wire_close(&w[i]);
+    }
+    assert_true(whole >= 2);
+    assert_true(cut >= 2);
+    assert_int_equal(whole + cut, UNREAD);
+    expect(c, ":1", "DEL unread");
+    free(element);
+    redisFree(c);
+}
+
 /* Requests that arrive at the same time are served over several turns. Some clients go before their request is served. */
 static void test_requests_at_once(void **state) {
     struct wire w[AT_ONCE];
@@ -616,6 +666,7 @@ int main(void) {
         cmocka_unit_test(test_many_connections),
         cmocka_unit_test(test_delayed_logins_give_way),
         cmocka_unit_test(test_share_of_a_user),
+        cmocka_unit_test(test_unread_replies),
         cmocka_unit_test(test_requests_at_once),
         cmocka_unit_test(test_client_that_goes),
         cmocka_unit_test(test_large_input),
