@@ -5,6 +5,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "commands/scan_cursors.h"
 #include "config/config.h"
 #include "jobs/id_list.h"
 #include "jobs/job_filter.h"
@@ -190,30 +191,8 @@ struct job_scan {
     size_t found_count;
 };
 
-/* A key has more bits than the numbers that clients accept as cursors. A cursor is therefore a number under which the
- * key is stored for a while. */
-#define CURSORS 4096
-
-static struct {
-    int64_t cursor;
-    struct scan_place place;
-} cursors[CURSORS];
-
-static int64_t cursor_new(const struct job_scan *s) {
-    static int64_t last;
-
-    /* The numbers begin with the time, so that cursors from before a restart are not valid. */
-    last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
-    cursors[last % CURSORS].cursor = last;
-    cursors[last % CURSORS].place = s->at;
-    return last;
-}
-
-/* NULL: the cursor is unknown. */
-static const struct scan_place *cursor_find(int64_t cursor) {
-    if (cursor < 0 || cursors[cursor % CURSORS].cursor != cursor)
-        return NULL;
-    return &cursors[cursor % CURSORS].place;
+static int64_t cursor_new(const struct req *r, const struct job_scan *s) {
+    return scan_cursor_new(r->user, &s->at, sizeof s->at);
 }
 
 static bool take_state(struct req *r, struct job_scan *s, int at) {
@@ -358,8 +337,8 @@ static const char *order_refusal(struct job_scan *s) {
 }
 
 /* Continues at the cursor. Returns the reason if that is impossible. */
-static const char *cursor_refusal(struct job_scan *s) {
-    const struct scan_place *place = cursor_find(s->cursor);
+static const char *cursor_refusal(const struct req *r, struct job_scan *s) {
+    const struct scan_place *place = scan_cursor_find(r->user, s->cursor);
 
     if (place == NULL)
         return "ERR invalid cursor: it is unknown or too old, begin again with 0";
@@ -379,7 +358,7 @@ static void start_scan(struct req *r, struct job_scan *s) {
     if (s->cursor == 0)
         begin_stage(s, STAGE_LIVING);
     else
-        refusal = cursor_refusal(s);
+        refusal = cursor_refusal(r, s);
     if (refusal != NULL) {
         req_error(r, "%s", refusal);
         return;
@@ -488,7 +467,7 @@ static void scan_done(struct task *t, const PGresult *rows) {
     if (more && s->busyloop && !req_is_orphan(r))
         batch_add(&r->task);
     else
-        reply_scan(r, more ? cursor_new(s) : 0);
+        reply_scan(r, more ? cursor_new(r, s) : 0);
 }
 
 static void scan_fail(struct task *t, const struct op_error *err) {

@@ -191,6 +191,25 @@ static void test_lists_of_ids(void **state) {
     expect(admin, ":1", "ACKJOB %s", other);
 }
 
+/* Many scans of one user do not end the scan of another, whose cursor is unknown to the first. */
+static void test_scans_of_two_users(void **state) {
+    char cursor[20];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_job(admin, "own:scan", "x", "");
+    assert_int_equal(sscanf(ask(admin, "JSCAN 0 COUNT 1 QUEUE own:scan"), "[\"%19[0-9]", cursor), 1);
+    expect(tenant, "-ERR invalid cursor: it is unknown or too old, begin again with 0",
+           "JSCAN %s COUNT 1 QUEUE own:scan", cursor);
+    for (int i = 0; i < 5000; i++)
+        later(tenant, "JSCAN 0 COUNT 1 QUEUE own:scan");
+    for (int i = 0; i < 5000; i++)
+        assert_memory_equal(next_reply(tenant), "[\"", 2);
+    expect_start(admin, "[\"", "JSCAN %s COUNT 1 QUEUE own:scan", cursor);
+    for (int i = 0; i < 3; i++)
+        get_job(admin, "own:scan", "x");
+}
+
 /* The reply that the ID of a deleted job gets. */
 static void expect_unknown(const char *call, const char *other, const char *deleted) {
     char unknown[300];
@@ -263,6 +282,7 @@ int main(void) {
         TEST(test_release_keeps_jobs_of_other_queues),
         TEST(test_transactions),
         TEST(test_lists_of_ids),
+        TEST(test_scans_of_two_users),
         TEST(test_flows_with_jobs_of_other_queues),
         TEST(test_predecessors_in_other_queues),
         TEST(test_rights_change_during_reprioritize),
