@@ -5,18 +5,25 @@
 #include "commands/dispatch.h"
 #include "jobs/add.h"
 #include "net/args.h"
-#include "net/connection.h"
+#include "net/client.h"
 #include "net/headers.h"
 #include "queue/delivery.h"
 
 #define ADDJOBS_MAX 20000
+
+/* c may be NULL. */
+static bool addjob_wants_bulk_id(const struct client *c) {
+    int wish = c == NULL ? JOB_ID_AS_SET : c->job_id_reply;
+
+    return (wish == JOB_ID_AS_SET ? config.job_id_reply : wish) == JOB_ID_BULK;
+}
 
 static void addjob_reply_id(struct req *r, struct job_key key, int64_t expires_at, int32_t retry) {
     char id[JOBID_LEN + 1];
 
     job_format_id(id, key, expires_at, retry);
     id[JOBID_LEN] = '\0';
-    if (connection_wants_bulk_ids(r->client))
+    if (addjob_wants_bulk_id(r->client))
         reply_bulk_str(r, id);
     else
         reply_status(r, id);

@@ -9,6 +9,7 @@
 #include "commands/multi.h"
 #include "commands/rights.h"
 #include "config/config.h"
+#include "net/admission.h"
 #include "net/connection.h"
 #include "net/pubsub.h"
 #include "net/usage.h"
@@ -43,11 +44,15 @@ static void note_wrong_password(const struct req *r, struct slice name) {
 static struct user *login_or_reply(struct req *r, struct slice name, struct slice password,
                                    const char *error) {
     struct user *u = user_login(name, password);
+    const char *refusal = u == NULL ? NULL : admission_refuse_login(r->client, u);
 
-    if (u != NULL)
+    if (u != NULL && refusal == NULL)
         return u;
-    note_wrong_password(r, name);
-    reply_error(r, "%s", error);
+    if (u == NULL)
+        note_wrong_password(r, name);
+    else
+        client_close_after_replies(r->client);
+    reply_error(r, "%s", u == NULL ? error : refusal);
     return NULL;
 }
 

@@ -129,7 +129,7 @@ struct gateway *gateway_open(struct event_base *base, const struct gateway_call 
     c = client_accept_for(ends[1], call->peer, call->own);
     g->client_id = c == NULL ? 0 : c->id;
     if (c != NULL && call->as != NULL)
-        connection_log_in(c, call->as);
+        connection_log_in_or_close(c, call->as);
     return g;
 }
 

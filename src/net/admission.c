@@ -10,6 +10,8 @@
 #include "net/client.h"
 #include "net/client_tls.h"
 
+#define TOO_MANY_CLIENTS "ERR max number of clients reached"
+
 static bool is_from(const struct client *c, const char *addr) {
     size_t host = strlen(addr) - strlen(strrchr(addr, ':'));
 
@@ -29,10 +31,18 @@ static bool has_too_many(int fd, bool unix_socket) {
     return count >= config.maxclients_per_address;
 }
 
+/* True if all places are taken, also that of a client that has not logged in, and those for administrators. */
+static bool is_full(void) {
+    size_t extra = users_need_no_login() ? 0 : ADMISSION_EXTRA;
+
+    return client_count() >= (size_t)config.maxclients && !client_make_room() &&
+           client_count() >= (size_t)config.maxclients + extra;
+}
+
 /* The reply that refuses the socket, or NULL. */
 static const char *refusal_of(int fd, bool unix_socket) {
-    if ((client_count() >= (size_t)config.maxclients && !client_make_room()) || fd_limit_is_low(fd))
-        return "-ERR max number of clients reached\r\n";
+    if (is_full() || fd_limit_is_low(fd))
+        return "-" TOO_MANY_CLIENTS "\r\n";
     if (has_too_many(fd, unix_socket))
         return "-ERR max number of clients of one address reached\r\n";
     if (socket_is_denied(fd, unix_socket))
@@ -54,4 +64,36 @@ bool admission_or_close(int fd, enum socket_kind kind) {
     close(fd);
     stats.connections_rejected++;
     return false;
+}
+
+static bool is_administrator(const struct user *u) {
+    int right = right_find(SLICE("client|kill"));
+
+    return right >= 0 && user_may_run(u, (unsigned)right);
+}
+
+static int64_t logins_of(const struct user *u, const struct client *but) {
+    int64_t count = 0;
+
+    LIST_EACH(node, client_list(CLIENT_OPEN)) {
+        const struct client *c = LIST_ENTRY(node, struct client, in_state);
+
+        count += c != but && c->authenticated && c->user == u;
+    }
+    return count;
+}
+
+static const char *login_refusal(const struct client *c, const struct user *u) {
+    if (c->is_extra && client_count() > (size_t)config.maxclients && !is_administrator(u))
+        return TOO_MANY_CLIENTS;
+    if (config.maxclients_per_user > 0 && logins_of(u, c) >= config.maxclients_per_user)
+        return "ERR max number of clients of one user reached";
+    return NULL;
+}
+
+const char *admission_refuse_login(const struct client *c, const struct user *u) {
+    const char *refusal = login_refusal(c, u);
+
+    stats.connections_rejected += refusal != NULL;
+    return refusal;
 }

@@ -211,6 +211,7 @@ bool client_make_room(void) {
 /* Lets an accepted client begin. */
 static void begin(struct client *c, bool with_tls) {
     stats.connections_received++;
+    c->is_extra = client_count() > (size_t)config.maxclients;
     if (with_tls)
         c->tls = tls_server_accept(c->fd);
     if (client_is_unproven(c))

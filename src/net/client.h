@@ -83,6 +83,7 @@ struct client {
     char addr[64];        /* "127.0.0.1:4711" or the unix socket's path */
     char laddr[64];
     bool unix_socket;
+    bool is_extra; /* accepted above maxclients, for the login of an administrator */
 
     /* State of commands. */
     int proto;            /* 2 or 3 */

@@ -36,7 +36,7 @@ static void log_in_by_certificate(struct client *c) {
         return;
     u = user_find(slice_str(name));
     if (u != NULL && u->grants.on)
-        connection_log_in(c, u);
+        connection_log_in_or_close(c, u);
     else
         log_verbose(client_ident(c), "has a certificate for %s, which is no user that is on",
                     log_escape(slice_str(name), sizeof name));

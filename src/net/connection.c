@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config/config.h"
+#include "net/admission.h"
 #include "net/args.h"
 
 static bool connection_is_plain(struct slice name) {
@@ -59,12 +60,6 @@ struct node_address connection_node_address(const struct client *c, const struct
     return a;
 }
 
-bool connection_wants_bulk_ids(const struct client *c) {
-    int wish = c == NULL ? JOB_ID_AS_SET : c->job_id_reply;
-
-    return (wish == JOB_ID_AS_SET ? config.job_id_reply : wish) == JOB_ID_BULK;
-}
-
 static bool is_loopback(const char *addr) {
     return strncmp(addr, "127.", 4) == 0 || strncmp(addr, "[::1]", 5) == 0 || strncmp(addr, "::1:", 4) == 0 ||
            strncmp(addr, "[::ffff:127.", 12) == 0;
@@ -88,6 +83,15 @@ static void connection_set_user(struct client *c, struct user *u) {
 void connection_log_in(struct client *c, struct user *u) {
     connection_set_user(c, u);
     c->authenticated = true;
+}
+
+void connection_log_in_or_close(struct client *c, struct user *u) {
+    const char *refusal = admission_refuse_login(c, u);
+
+    if (refusal != NULL)
+        client_kill(c, refusal);
+    else
+        connection_log_in(c, u);
 }
 
 void connection_log_out(struct client *c) {

@@ -29,13 +29,13 @@ struct node_address {
 /* The address where c can reach n. For this server, that is the announced address, or else the one that c is
  * connected to. */
 struct node_address connection_node_address(const struct client *c, const struct node *n);
-/* True if c wants IDs as bulks. c may be NULL. */
-bool connection_wants_bulk_ids(const struct client *c);
 /* True if c may run commands that destroy data (enable-debug-command). */
 bool connection_may_debug(const struct client *c);
 
 /* Gives c the rights of the user. */
 void connection_log_in(struct client *c, struct user *u);
+/* The same for a login without a password. Closes c if the user, or the server, has too many clients. */
+void connection_log_in_or_close(struct client *c, struct user *u);
 /* Puts c into the state before a login. */
 void connection_log_out(struct client *c);
 

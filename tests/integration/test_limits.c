@@ -202,6 +202,46 @@ static void test_maxclients(void **state) {
     assert_int_equal(server_stop(&small), 0);
 }
 
+static void open_tenant(struct wire *w, const struct server *s, const char *expected) {
+    raw_open_on(w, s);
+    wire_words(w, "AUTH", "tenant", "secret", NULL);
+    raw_expect(w, expected);
+}
+
+/* A tenant with all places leaves those for administrators. With maxclients-per-user it leaves more. */
+static void test_maxclients_of_a_tenant(void **state) {
+    const char *const options[] = { "--maxclients", "10", NULL };
+    struct server small;
+    struct wire w[10], more;
+    redisContext *admin;
+
+    (void)state;
+    server_start(&small, postgres_conninfo(&pg, NULL), options);
+    admin = client_open_on(&small);
+    expect(admin, "+OK", "ACL SETUSER tenant on >secret +ping");
+    expect(admin, "+OK", "CONFIG SET requirepass root");
+    redisFree(admin);
+    for (int i = 0; i < 10; i++)
+        open_tenant(&w[i], &small, "+OK");
+    open_tenant(&more, &small, "-ERR max number of clients reached");
+    assert_true(wire_wait_eof(&more, EVENTUALLY_MS));
+    wire_close(&more);
+    admin = client_open_on(&small);
+    expect(admin, "+OK", "AUTH root");
+    wire_words(&w[0], "AUTH", "tenant", "secret", NULL);
+    raw_expect(&w[0], "+OK");
+    expect(admin, "+OK", "CONFIG SET maxclients-per-user 5");
+    expect(admin, ":10", "CLIENT KILL USER tenant");
+    for (int i = 0; i < 10; i++) {
+        wire_close(&w[i]);
+        open_tenant(&w[i], &small, i < 5 ? "+OK" : "-ERR max number of clients of one user reached");
+    }
+    for (int i = 0; i < 10; i++)
+        wire_close(&w[i]);
+    redisFree(admin);
+    assert_int_equal(server_stop(&small), 0);
+}
+
 /* The server closes a client that never reads when more than the limit waits for it, in a single reply or in many. */
 static void check_output_limit(const char *limit, int commands, const char *count) {
     redisContext *c = client_open();
@@ -475,6 +515,7 @@ int main(void) {
         cmocka_unit_test(test_queue_names),
         cmocka_unit_test(test_long_queue_names),
         cmocka_unit_test(test_maxclients),
+        cmocka_unit_test(test_maxclients_of_a_tenant),
         cmocka_unit_test(test_output_buffer_limits),
         cmocka_unit_test(test_timeout_closes_the_idle_but_not_the_waiting),
         cmocka_unit_test(test_announced_sizes_take_no_memory),

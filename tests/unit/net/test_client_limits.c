@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "client_peers.h"
+#include "net/admission.h"
+#include "net/connection.h"
 
 static struct output_limit *limit(void) {
     return &config.output_limit[OUTPUT_NORMAL];
@@ -248,8 +250,7 @@ static void test_maxclients(void **state) {
 /* ---- without the password ---- */
 
 static void test_strangers_give_way(void **state) {
-    struct peer known, third, fourth;
-    int fds[2];
+    struct peer known, third, fourth, extra, later;
 
     (void)state;
     set_password("secret");
@@ -268,13 +269,17 @@ static void test_strangers_give_way(void **state) {
     assert_open(&third);
     assert_open(&fourth);
     client_of(&third)->authenticated = client_of(&fourth)->authenticated = true;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    client_accept(fds[1], SOCKET_UNIX);
-    close(fds[0]);
-    assert_int_equal(client_count(), 3);
+    peer_open(&extra);
+    peer_open(&later);
+    turns();
+    assert_closed(&extra);
+    assert_open(&later);
+    assert_int_equal(client_count(), 4);
     peer_close(&known);
     peer_close(&third);
     peer_close(&fourth);
+    peer_close(&extra);
+    peer_close(&later);
 }
 
 /* Strangers wait for their share of the turn. Other clients do not wait for them. */
@@ -439,6 +444,67 @@ static void test_maxclients_per_address(void **state) {
     assert_true(accept_from_another_machine());
 }
 
+static struct user *new_user(struct slice name, const char *rule) {
+    const struct slice rules[] = { SLICE("on"), SLICE("nopass"), slice_str(rule) };
+    size_t bad;
+
+    assert_int_equal(user_set(name, rules, LENGTH(rules), &bad), RULE_OK);
+    return user_find(name);
+}
+
+static void log_in(const struct peer *peer, struct user *u) {
+    assert_null(admission_refuse_login(client_of(peer), u));
+    connection_log_in(client_of(peer), u);
+}
+
+/* Above maxclients, only an administrator may log in. The tenant keeps its place. */
+static void test_places_for_administrators(void **state) {
+    static const struct right rights[] = { { .name = "client|kill", .command = -1 } };
+    struct peer extra[ADMISSION_EXTRA];
+    uint64_t rejected = stats.connections_rejected;
+    struct user *tenant, *admin;
+
+    (void)state;
+    rights_register(rights, LENGTH(rights));
+    tenant = new_user(SLICE("tenant"), "-@all");
+    admin = new_user(SLICE("admin"), "+client|kill");
+    set_password("secret");
+    config.maxclients = 1;
+    log_in(&p, tenant);
+    for (size_t i = 0; i < LENGTH(extra); i++) {
+        peer_open(&extra[i]);
+        assert_string_equal(admission_refuse_login(client_of(&extra[i]), tenant),
+                            "ERR max number of clients reached");
+        log_in(&extra[i], admin);
+    }
+    assert_int_equal(stats.connections_rejected, rejected + LENGTH(extra));
+    log_in(&p, tenant);
+    assert_false(accept_from_another_machine());
+    for (size_t i = 0; i < LENGTH(extra); i++)
+        peer_close(&extra[i]);
+}
+
+static void test_maxclients_per_user(void **state) {
+    struct user *tenant = new_user(SLICE("tenant"), "-@all");
+    struct peer second, third;
+
+    (void)state;
+    set_password("secret");
+    config.maxclients_per_user = 2;
+    peer_open(&second);
+    peer_open(&third);
+    log_in(&p, tenant);
+    log_in(&second, tenant);
+    log_in(&second, tenant);
+    assert_string_equal(admission_refuse_login(client_of(&third), tenant),
+                        "ERR max number of clients of one user reached");
+    log_in(&third, default_user);
+    peer_close(&second);
+    turns();
+    log_in(&third, tenant);
+    peer_close(&third);
+}
+
 /* ---- time ---- */
 
 static void age(int64_t seconds) {
@@ -503,6 +569,8 @@ int main(void) {
         TEST(test_no_password_in_time),
         TEST(test_mute),
         TEST(test_maxclients_per_address),
+        TEST(test_places_for_administrators),
+        TEST(test_maxclients_per_user),
         TEST(test_idle),
         TEST(test_not_idle),
     };
