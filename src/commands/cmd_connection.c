@@ -40,9 +40,8 @@ static void note_wrong_password(const struct req *r, struct slice name) {
     client_mute(c, name);
 }
 
-/* The user, or NULL: error has been replied, and the caller ends r. */
-static struct user *login_or_reply(struct req *r, struct slice name, struct slice password,
-                                   const char *error) {
+/* The user, or NULL: an error has been replied, and the caller ends r. A former login stays. */
+static struct user *login_or_reply(struct req *r, struct slice name, struct slice password) {
     struct user *u = user_login(name, password);
     const char *refusal = u == NULL ? NULL : admission_refuse_login(r->client, u);
 
@@ -52,7 +51,7 @@ static struct user *login_or_reply(struct req *r, struct slice name, struct slic
         note_wrong_password(r, name);
     else
         client_close_after_replies(r->client);
-    reply_error(r, "%s", u == NULL ? error : refusal);
+    reply_error(r, "%s", u == NULL ? WRONG_LOGIN : refusal);
     return NULL;
 }
 
@@ -66,12 +65,13 @@ void cmd_auth(struct req *r) {
         return;
     }
     if (!named && default_user->grants.nopass) {
-        req_error(r, "ERR Client sent AUTH, but no password is set");
+        req_error(r,
+                  "ERR AUTH <password> called without any password configured for the default user. Are you "
+                  "sure your configuration is correct?");
         return;
     }
-    u = login_or_reply(r, name, r->argv[r->argc - 1], named ? WRONG_LOGIN : "ERR invalid password");
+    u = login_or_reply(r, name, r->argv[r->argc - 1]);
     if (u == NULL) {
-        connection_log_out(r->client);
         req_end(r);
         return;
     }
@@ -150,7 +150,7 @@ static bool parse_handshake_or_reply(struct req *r, struct handshake *h) {
 /* All checks come before all changes. */
 static bool check_handshake_or_reply(struct req *r, struct handshake *h) {
     if (h->login != NULL) {
-        h->user = login_or_reply(r, h->login[0], h->login[1], WRONG_LOGIN);
+        h->user = login_or_reply(r, h->login[0], h->login[1]);
         if (h->user == NULL) {
             req_end(r);
             return false;

@@ -50,7 +50,7 @@ static void test_password_from_the_start(void **state) {
     server_spawn(&s, postgres_conninfo(&pg, NULL), options);
     EVENTUALLY(strcmp(server_ping(&s), "-NOAUTH Authentication required.") == 0);
     c = client_open_on(&s);
-    expect(c, "-ERR invalid password", "AUTH sesame");
+    expect(c, "-WRONGPASS invalid username-password pair or user is disabled.", "AUTH sesame");
     /* The server takes clients before it has its database. */
     EVENTUALLY(strcmp(ask(c, "AUTH %s", "open sesame"), "+OK") == 0 && strcmp(ask(c, "PING"), "+PONG") == 0);
     add_job(c, "q", "x", "");
