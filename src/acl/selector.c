@@ -254,11 +254,11 @@ static enum rule_error apply_word(struct selector *s, struct slice rule) {
 
 enum rule_error selector_apply(struct selector *s, struct slice rule) {
     bool allow = rule.len > 0 && rule.ptr[0] == '+';
-    bool command = rule.len > 1 && (allow || rule.ptr[0] == '-');
+    bool command = rule.len > 0 && (allow || rule.ptr[0] == '-');
 
     if (apply_word(s, rule) == RULE_OK)
         return RULE_OK;
-    if (command && rule.ptr[1] == '@')
+    if (command && rule.len > 1 && rule.ptr[1] == '@')
         return apply_category(s, rule, allow);
     if (command)
         return apply_command(s, rule, allow);

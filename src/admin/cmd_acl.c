@@ -340,17 +340,35 @@ static void dryrun_call(struct req *r, const struct user *u, const struct comman
     req_text(r, &text);
 }
 
+/* The command, or NULL: there is none with this name, or none with this subcommand. */
+static const struct command *dryrun_command(const struct req *r) {
+    const struct command *cmd = command_lookup(r->argv[3]);
+
+    if (cmd == NULL || r->argc == 4 || !right_at(cmd->id)->family ||
+        rights_needed(cmd, r->argc - 3, r->argv + 3) != cmd->id)
+        return cmd;
+    return NULL;
+}
+
+static bool dryrun_arity_or_reply(struct req *r, const struct command *cmd) {
+    unsigned right = rights_needed(cmd, r->argc - 3, r->argv + 3);
+    const struct right_sub *sub = rights_sub(right);
+
+    if (command_arity_fits(cmd, r->argc - 3) && (sub == NULL || arity_fits(sub->arity, r->argc - 3)))
+        return true;
+    req_error(r, "ERR wrong number of arguments for '%s' command", right_at(right)->name);
+    return false;
+}
+
 static void acl_dryrun(struct req *r) {
     const struct user *u = user_find(r->argv[2]);
-    const struct command *cmd = command_lookup(r->argv[3]);
+    const struct command *cmd = dryrun_command(r);
 
     if (u == NULL)
         req_error(r, "ERR User '%.*s' not found", shown_len(r->argv[2]), r->argv[2].ptr);
     else if (cmd == NULL)
         req_error(r, "ERR Command '%.*s' not found", shown_len(r->argv[3]), r->argv[3].ptr);
-    else if (!command_arity_fits(cmd, r->argc - 3))
-        req_error(r, "ERR wrong number of arguments for '%s' command", cmd->name);
-    else
+    else if (dryrun_arity_or_reply(r, cmd))
         dryrun_call(r, u, cmd);
 }
 

@@ -6,6 +6,7 @@
 #include "commands/command_docs.h"
 #include "commands/command_keys.h"
 #include "commands/dispatch.h"
+#include "commands/rights.h"
 #include "commands/subcommand.h"
 #include "net/args.h"
 #include "net/usage.h"
@@ -40,49 +41,78 @@ static void reply_flags(struct req *r, unsigned flags, bool movable) {
         reply_status(r, "movablekeys");
 }
 
-static bool has_category(const struct command *cmd, unsigned category) {
-    return (right_at(cmd->id)->categories >> category & 1) != 0;
+static bool has_category(const struct right *right, unsigned category) {
+    return (right->categories >> category & 1) != 0;
 }
 
-static void reply_categories(struct req *r, const struct command *cmd) {
+static void reply_categories(struct req *r, const struct right *right) {
     size_t count = 0;
 
     for (unsigned i = 0; i < CATEGORY_COUNT; i++)
-        count += has_category(cmd, i);
+        count += has_category(right, i);
     reply_array(r, count);
     for (unsigned i = 0; i < CATEGORY_COUNT; i++) {
         char text[32];
 
         snprintf(text, sizeof text, "@%s", category_name(i));
-        if (has_category(cmd, i))
+        if (has_category(right, i))
             reply_status(r, text);
     }
 }
 
-/* An entry as in Redis 7. Tips, key specifications and subcommands are empty. */
-static void reply_entry(struct req *r, const struct command *cmd) {
-    struct key_range keys = command_key_range(cmd);
+static const struct command *command_of(unsigned right) {
+    size_t count;
+    const struct command *all = command_table(&count);
 
+    return &all[right_at(right)->command < 0 ? right : (unsigned)right_at(right)->command];
+}
+
+static bool is_help(const struct right_sub *sub) {
+    return sub != NULL && strcmp(strchr(sub->name, '|') + 1, "help") == 0;
+}
+
+static void reply_entry(struct req *r, unsigned right);
+
+static void reply_subcommands(struct req *r, unsigned command) {
+    size_t count = 0;
+
+    for (unsigned i = 0; i < rights_count(); i++)
+        count += right_at(i)->command == (int)command;
+    reply_array(r, count);
+    for (unsigned i = 0; i < rights_count(); i++) {
+        if (right_at(i)->command == (int)command)
+            reply_entry(r, i);
+    }
+}
+
+/* The entry of a command or subcommand, as in Redis 7. Tips and key specifications are empty. */
+static void reply_entry(struct req *r, unsigned right) {
+    const struct command *cmd = command_of(right);
+    const struct right_sub *sub = rights_sub(right);
+    struct key_range keys = { 0 };
+
+    if (!is_help(sub))
+        keys = command_key_range(cmd);
     reply_array(r, 10);
-    reply_bulk_str(r, cmd->name);
-    reply_int(r, cmd->arity);
-    reply_flags(r, cmd->flags, keys.movable);
+    reply_bulk_str(r, right_at(right)->name);
+    reply_int(r, sub != NULL ? sub->arity : cmd->arity);
+    reply_flags(r, sub != NULL ? sub->flags : cmd->flags, keys.movable);
     reply_int(r, keys.first);
     reply_int(r, keys.last);
     reply_int(r, keys.step);
-    reply_categories(r, cmd);
+    reply_categories(r, right_at(right));
     reply_array(r, 0);
     reply_array(r, 0);
-    reply_array(r, 0);
+    reply_subcommands(r, right);
 }
 
 static void command_all(struct req *r) {
     size_t count;
-    const struct command *all = command_table(&count);
 
+    (void)command_table(&count);
     reply_array(r, count);
-    for (size_t i = 0; i < count; i++)
-        reply_entry(r, &all[i]);
+    for (unsigned i = 0; i < count; i++)
+        reply_entry(r, i);
     req_end(r);
 }
 
@@ -93,47 +123,40 @@ static void command_count(struct req *r) {
     req_int(r, (int64_t)count);
 }
 
-static bool of_all(const struct command *cmd, struct slice what) {
-    (void)cmd;
+static bool of_all(const struct right *right, struct slice what) {
+    (void)right;
     (void)what;
     return true;
 }
 
-/* True for a command, or for a subcommand of it. */
-static bool of_category(const struct command *cmd, struct slice what) {
+static bool of_category(const struct right *right, struct slice what) {
     int category = category_find(what);
 
-    for (unsigned i = 0; i < rights_count() && category >= 0; i++) {
-        const struct right *right = right_at(i);
-
-        if ((right->categories >> category & 1) != 0 && (i == cmd->id || right->command == cmd->id))
-            return true;
-    }
-    return false;
+    return category >= 0 && has_category(right, (unsigned)category);
 }
 
-static bool of_pattern(const struct command *cmd, struct slice what) {
-    return glob_match(what, slice_str(cmd->name), true);
+static bool of_pattern(const struct right *right, struct slice what) {
+    return glob_match(what, slice_str(right->name), true);
 }
 
 /* pgdisque has no modules. */
-static bool of_module(const struct command *cmd, struct slice what) {
-    (void)cmd;
+static bool of_module(const struct right *right, struct slice what) {
+    (void)right;
     (void)what;
     return false;
 }
 
-static void command_list_those(struct req *r, bool (*wanted)(const struct command *, struct slice),
+/* Replies the names of commands and subcommands. */
+static void command_list_those(struct req *r, bool (*wanted)(const struct right *, struct slice),
                                struct slice what) {
-    size_t count, found = 0;
-    const struct command *all = command_table(&count);
+    size_t found = 0;
 
-    for (size_t i = 0; i < count; i++)
-        found += wanted(&all[i], what);
+    for (unsigned i = 0; i < rights_count(); i++)
+        found += wanted(right_at(i), what);
     reply_array(r, found);
-    for (size_t i = 0; i < count; i++) {
-        if (wanted(&all[i], what))
-            reply_bulk_str(r, all[i].name);
+    for (unsigned i = 0; i < rights_count(); i++) {
+        if (wanted(right_at(i), what))
+            reply_bulk_str(r, right_at(i)->name);
     }
     req_end(r);
 }
@@ -145,7 +168,7 @@ static void command_list(struct req *r) {
 static void command_list_some(struct req *r) {
     static const struct {
         const char *word;
-        bool (*wanted)(const struct command *, struct slice);
+        bool (*wanted)(const struct right *, struct slice);
     } filters[] = { { "module", of_module }, { "aclcat", of_category }, { "pattern", of_pattern } };
 
     if (!args_patterns_or_reply(r, 4, 1))
@@ -164,12 +187,12 @@ static void command_info(struct req *r) {
         return;
     reply_array(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
-        const struct command *cmd = command_lookup(r->argv[i]);
+        int right = right_find(r->argv[i]);
 
-        if (cmd == NULL)
+        if (right < 0)
             reply_null_bulk(r);
         else
-            reply_entry(r, cmd);
+            reply_entry(r, (unsigned)right);
     }
     req_end(r);
 }

@@ -35,8 +35,8 @@ static void note_wrong_password(const struct req *r, struct slice name) {
     stats.auth_failures++;
     log_sometimes(&kind, LOG_WARNING_, client_ident(c), "gave a wrong password for user %s",
                   log_escape(name, USER_SHOWN));
-    rights_note_refusal(c, ACL_LOG_AUTH, c->multi != NULL ? ACL_LOG_MULTI : ACL_LOG_TOPLEVEL,
-                        slice_str(r->cmd->name), name);
+    rights_note_refusal(c, ACL_LOG_AUTH, c->multi != NULL ? ACL_LOG_MULTI : ACL_LOG_TOPLEVEL, r->argv[0],
+                        name);
     client_mute(c, name);
 }
 

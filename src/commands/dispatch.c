@@ -98,8 +98,12 @@ void command_init(void) {
     config_on_change("slowlog-max-len", slowlog_resize);
 }
 
+bool arity_fits(int arity, int argc) {
+    return arity > 0 ? argc == arity : argc >= -arity;
+}
+
 bool command_arity_fits(const struct command *cmd, int argc) {
-    return cmd->arity > 0 ? argc == cmd->arity : argc >= -cmd->arity;
+    return arity_fits(cmd->arity, argc);
 }
 
 bool command_authenticated(const struct client *c) {

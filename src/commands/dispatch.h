@@ -38,6 +38,8 @@ bool command_may_start(const struct client *c, const struct req *r);
 bool command_names_fit_or_reply(struct req *r, const struct command *cmd) MUST_CHECK;
 /* Tells whether the arity of cmd allows argc arguments, including the name. */
 bool command_arity_fits(const struct command *cmd, int argc);
+/* The same for an arity, which may be that of a subcommand. */
+bool arity_fits(int arity, int argc);
 /* True if c has logged in, or if clients need no login. */
 bool command_authenticated(const struct client *c);
 /* Tells whether argument i of r is a password, which must not be shown anywhere. r->cmd must be set. */

@@ -10,14 +10,8 @@
 #include "queue/pattern_index.h"
 #include "queue/queue_rights.h"
 
-struct sub {
-    const char *command;
-    const char *name;
-    unsigned flags;
-};
-
-static const struct sub subs[] = {
-#define SUBCOMMAND(command, name, flags) { #command, #command "|" name, flags },
+static const struct right_sub subs[] = {
+#define SUBCOMMAND(command, name, arity, flags) { #command, #command "|" name, arity, flags },
 #include "commands/subcommands.def"
 #undef SUBCOMMAND
 };
@@ -110,10 +104,13 @@ void rights_init(void) {
     rights_register(all_rights, count + LENGTH(subs));
 }
 
+const struct right_sub *rights_sub(unsigned right) {
+    return right_at(right)->command < 0 ? NULL : &subs[right - (rights_count() - LENGTH(subs))];
+}
+
 /* ---- calls ---- */
 
-/* The right that a call needs: of the subcommand if it has a right of its own, else of the command. */
-static unsigned rights_needed(const struct command *cmd, int argc, const struct slice *argv) {
+unsigned rights_needed(const struct command *cmd, int argc, const struct slice *argv) {
     size_t len = strlen(cmd->name) + 1;
 
     if (!all_rights[cmd->id].family || argc < 2)

@@ -9,8 +9,20 @@
 
 /* The rights of the table of commands and of subcommands.def, and the check of a request. */
 
-/* Registers the rights of all commands. */
+/* A row of subcommands.def. */
+struct right_sub {
+    const char *command;
+    const char *name; /* as "client|list" */
+    int arity;
+    unsigned flags;
+};
+
+/* Registers the rights of all commands. The right of a command is its ID. */
 void rights_init(void);
+/* The subcommand that has the right. NULL: a command has it. */
+const struct right_sub *rights_sub(unsigned right);
+/* The right that a call needs: of the subcommand if it has a right of its own, else of the command. */
+unsigned rights_needed(const struct command *cmd, int argc, const struct slice *argv);
 /* Describes a call for user_may_call(). It is valid until the next call of this function, and points to argv. */
 struct acl_call rights_call(const struct command *cmd, int argc, const struct slice *argv);
 /* Sets the right of r. If the user of c may not run cmd with the arguments of r, appends the reason to denial, adds it

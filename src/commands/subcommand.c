@@ -2,6 +2,7 @@
 #include "commands/subcommand.h"
 
 #include "base/log.h"
+#include "commands/dispatch.h"
 #include "net/usage.h"
 
 #define NAME_SHOWN 128
@@ -40,11 +41,18 @@ static void subcommand_reply_unknown(struct req *r) {
         reply_error(r, "ERR unknown subcommand %s. Try %s HELP.", shown, usage_name(r->cmd));
 }
 
+static void subcommand_help(struct req *r) {
+    if (r->argc == 2)
+        usage_help(r);
+    else
+        req_error(r, "ERR wrong number of arguments for '%s|help' command", r->cmd->name);
+}
+
 void subcommand_run(struct req *r, const struct subcommand *table, size_t count) {
     if (subcommand_find(r, table, count))
         return;
-    if (r->argc == 2 && slice_is(r->argv[1], "HELP")) {
-        usage_help(r);
+    if (r->argc > 1 && slice_is(r->argv[1], "HELP")) {
+        subcommand_help(r);
         return;
     }
     if (r->argc < 2 || subcommand_is_member(r, table, count))

@@ -396,7 +396,7 @@ static void test_every_subcommand(void **state) {
         const char *command, *name;
         unsigned flags;
     } subs[] = {
-#define SUBCOMMAND(command, name, flags) { #command, name, flags },
+#define SUBCOMMAND(command, name, arity, flags) { #command, name, flags },
 #include "commands/subcommands.def"
 #undef SUBCOMMAND
     };

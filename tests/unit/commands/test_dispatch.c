@@ -635,6 +635,62 @@ static void test_rights_of_subcommands(void **state) {
     }
 }
 
+/* The arity of a form such as "NUMSUB [channel [channel ...]]" behind the command. */
+static int arity_of_form(const char *form, size_t len) {
+    bool varies = false;
+    int words = 1, depth = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        bool begins = i == 0 || form[i - 1] == ' ';
+
+        depth += (form[i] == '[') - (form[i] == ']');
+        varies = varies || depth > 0 || strncmp(form + i, "...", 3) == 0;
+        words += depth == 0 && begins && strncmp(form + i, "...", 3) != 0 && form[i] != ']';
+    }
+    return varies ? -words : words;
+}
+
+/* The arity by the forms of the synopsis that begin with the name: that of the form with the fewest words. */
+static int arity_by_synopsis(const char *synopsis, const char *name) {
+    int least = 0;
+
+    synopsis += *synopsis == '[';
+    for (const char *form = synopsis, *end; form != NULL; form = end == NULL ? NULL : end + 3) {
+        struct slice rest = { form, strcspn(form, " ]") }, word;
+        size_t len;
+
+        end = strstr(form, " | ");
+        len = end != NULL ? (size_t)(end - form) : strlen(form);
+        while (slice_next_word(&rest, "|", &word)) {
+            int arity = arity_of_form(form, len);
+
+            if (slice_is(word, name) && (least == 0 || abs(arity) < abs(least)))
+                least = arity;
+        }
+    }
+    return least;
+}
+
+static void test_arities_of_subcommands(void **state) {
+    size_t count;
+    const struct command *table = command_table(&count);
+
+    (void)state;
+    rights_init();
+    for (unsigned i = (unsigned)count; i < rights_count(); i++) {
+        const struct right_sub *sub = rights_sub(i);
+        const char *name = strchr(sub->name, '|') + 1;
+        int wanted =
+            strcmp(name, "help") == 0 ? 2 : arity_by_synopsis(table[right_at(i)->command].args, name);
+
+        /* One of the options of CLIENT KILL must be given. */
+        if (strcmp(sub->name, "client|kill") == 0)
+            wanted--;
+        if (sub->arity != wanted)
+            fail_msg("%s: arity %d, by the synopsis %d", sub->name, sub->arity, wanted);
+    }
+}
+
 /* GETKEYS names the keys whose rights are checked: in calls of all lengths, with words that are no literals. */
 static void test_keys_of_calls(void **state) {
     size_t count, several = 0;
@@ -686,6 +742,7 @@ int main(void) {
         cmocka_unit_test_setup(test_held_leaves_no_trace, reset),
         cmocka_unit_test(test_docs),
         cmocka_unit_test(test_rights_of_subcommands),
+        cmocka_unit_test(test_arities_of_subcommands),
         cmocka_unit_test(test_keys_of_calls),
         cmocka_unit_test(test_broken_synopses),
         cmocka_unit_test(test_too_long_synopsis),
