@@ -13,10 +13,6 @@
 
 /* ---- QLEN ---- */
 
-static int64_t queue_dead(const struct queue *q) {
-    return q->counters.dead > 0 ? q->counters.dead : 0;
-}
-
 static const struct len_state {
     const char *word;
     int64_t (*count)(const struct queue *q); /* NULL: the database counts the jobs */

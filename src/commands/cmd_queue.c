@@ -215,7 +215,7 @@ struct queue_scan_options {
 static const struct {
     const char *word;
     int64_t (*value)(const struct queue *q);
-} scan_orders[] = { { "len", queue_len }, { "age", queue_oldest_us } };
+} scan_orders[] = { { "len", queue_len }, { "age", queue_oldest_us }, { "dead", queue_dead } };
 
 #define SCAN_ERROR "ERR invalid cursor or option name"
 /* As in Disque, a step checks at most this many times COUNT queues. */
@@ -271,7 +271,7 @@ static void qscan_in_order(struct req *r, const struct queue_scan_options *o) {
             return;
         }
     }
-    req_error(r, "ERR the orders of QSCAN are len and age");
+    req_error(r, "ERR the orders of QSCAN are len, age and dead");
 }
 
 /* Checks all queues in one command. o lives as long as the request. */

@@ -213,6 +213,9 @@ static inline int64_t queue_delayed(const struct queue *q) {
 static inline int64_t queue_waiting(const struct queue *q) {
     return q->counters.waiting > 0 ? q->counters.waiting : 0;
 }
+static inline int64_t queue_dead(const struct queue *q) {
+    return q->counters.dead > 0 ? q->counters.dead : 0;
+}
 /* Jobs that clients of all servers have: delivered, and neither queued again nor ended. */
 static inline int64_t queue_active(const struct queue *q) {
     const struct queue_counters *c = &q->counters;
