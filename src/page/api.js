@@ -3,10 +3,16 @@ import { show } from './bytes.js';
 
 const BATCH_MAX = 100;
 
+// The text of an error for people: without its code and without the usage of the command.
+function sentence(text) {
+  const plain = text.replace(/^[A-Z]+ /, '').replace(/\.? Usage: .*$/s, '.');
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+}
+
 export class CommandError extends Error {
-  // words: the command without its arguments that are names or bodies.
+  // words: the command that has failed.
   constructor(text, words = []) {
-    super(text);
+    super(sentence(text));
     this.code = text.split(' ', 1)[0];
     this.command = words.slice(0, 1).map(show).join(' ');
   }
@@ -17,6 +23,13 @@ export class ConnectionError extends Error {}
 
 // The session has ended, or a login is needed.
 export class LoginError extends Error {}
+
+let loginListener = () => {};
+
+// listener() is called when a command needs a login.
+export function onLoginNeeded(listener) {
+  loginListener = listener;
+}
 
 // Commands that the server has refused for lack of a right, with the server's text. A button of such a command is
 // disabled.
@@ -65,16 +78,22 @@ function isError(reply) {
 }
 
 function checkStatus(status, answer, words) {
-  if (status === 401) throw new LoginError(show(answer.error));
+  if (status === 401) throw new LoginError(sentence(show(answer.error)));
   if (isError(answer)) throw new CommandError(show(answer.error), words);
   if (status !== 200) throw new ConnectionError(`The server answered with status ${status}.`);
 }
 
+// words: the command, or the first one of body.
+async function command(body, words, signal) {
+  const { status, answer } = await post('api/command', body, signal);
+  if (status === 401) loginListener();
+  checkStatus(status, answer, words);
+  return answer;
+}
+
 // Runs one command and returns its reply.
 export async function run(words, signal) {
-  const { status, answer } = await post('api/command', words, signal);
-  checkStatus(status, answer, words);
-  return answer.reply;
+  return (await command(words, words, signal)).reply;
 }
 
 // Runs commands one after the other. Returns a reply or a CommandError for each.
@@ -82,8 +101,7 @@ export async function runAll(commands, signal) {
   const replies = [];
   for (let at = 0; at < commands.length; at += BATCH_MAX) {
     const part = commands.slice(at, at + BATCH_MAX);
-    const { status, answer } = await post('api/command', part, signal);
-    checkStatus(status, answer, part[0]);
+    const answer = await command(part, part[0], signal);
     answer.replies.forEach((reply, i) =>
       replies.push(isError(reply) ? new CommandError(show(reply.error), part[i]) : reply),
     );

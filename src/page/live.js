@@ -20,7 +20,8 @@ export function onFigures(listener, signal) {
   signal.addEventListener('abort', () => figureListeners.delete(listener));
 }
 
-// state(connected) is called at each change; login() when the session has ended.
+// state(text) is called at each change: live, lost, or refused if the user may not see the figures. login() is called when
+// the session has ended.
 export function onConnection(state, login) {
   stateListener = state;
   loginListener = login;
@@ -35,7 +36,7 @@ function close() {
 
 function heard(figures) {
   failures = 0;
-  stateListener(true);
+  stateListener('live');
   watchSilence();
   figureListeners.forEach((listener) => listener(figures));
 }
@@ -45,17 +46,29 @@ function watchSilence() {
   silence = setTimeout(lost, SILENCE_MS);
 }
 
+// A stream that the server refuses has the status 403, which only fetch() tells.
+async function isRefused() {
+  const stop = new AbortController();
+  const response = await fetch(streamAddress(), { signal: stop.signal }).catch(() => null);
+  stop.abort();
+  return response?.status === 403;
+}
+
 // Asks for the session, because a stream does not tell why it has ended.
 async function lost() {
+  const ended = source?.readyState === EventSource.CLOSED;
   close();
+  let state = 'lost';
   try {
     if ((await session()).user === null) return loginListener();
+    if (ended && (await isRefused())) state = 'refused';
   } catch (error) {
     if (error instanceof LoginError) return loginListener();
     if (!(error instanceof ConnectionError)) failures++;
-    stateListener(false);
+    stateListener('lost');
   }
   if (source !== null) return undefined;
+  if (state === 'refused') return stateListener('refused');
   clearTimeout(retry);
   retry = setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   return undefined;

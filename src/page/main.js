@@ -1,5 +1,5 @@
 // Starts the page: the session, the frame, and the view that the address names.
-import { ConnectionError, CommandError, LoginError, logout, session } from './api.js';
+import { ConnectionError, CommandError, LoginError, logout, onLoginNeeded, session } from './api.js';
 import { show } from './bytes.js';
 import { bdi, button, element } from './dom.js';
 import { listenKeys } from './keys.js';
@@ -47,29 +47,24 @@ function viewNotFound({ root }) {
   root.append(element('h1', {}, 'No such view'), element('p', {}, element('a', { href: '#/' }, 'Overview')));
 }
 
-function showProblem(root, error) {
+// What the user lacks: the right to run a command, or the right on a queue.
+function refusal(error, parts) {
+  const who = ['The user ', bdi(show(user), { class: 'strong' })];
+  if (error.message.includes('to run the'))
+    return [who, ' may not run the command ', element('code', {}, error.command), ', which this view needs.'];
+  return [who, ' has no right on the queue ', bdi(show(parts[1] ?? ''), { class: 'strong' }), '.'];
+}
+
+function showProblem(root, error, parts) {
   const refused = error instanceof CommandError && error.code === 'NOPERM';
-  const title = refused
-    ? 'A right is missing'
-    : error instanceof ConnectionError
-      ? 'No connection'
-      : 'The server replied an error';
+  const offline = error instanceof ConnectionError;
+  const title = refused ? 'A right is missing' : offline ? 'No connection' : 'The server replied an error';
   root.replaceChildren(
     element(
       'section',
       { class: 'card problem-card' },
       element('h1', {}, title),
-      refused
-        ? element(
-            'p',
-            {},
-            'The user ',
-            bdi(show(user), { class: 'strong' }),
-            ' has no right to see this view. It needs the command ',
-            element('code', {}, error.command),
-            '.',
-          )
-        : null,
+      refused ? element('p', {}, refusal(error, parts).flat()) : null,
       element('pre', {}, error.message),
       refused ? element('p', { class: 'muted' }, 'An administrator can add the right with ACL SETUSER.') : null,
       button('Try again', showView),
@@ -90,8 +85,8 @@ async function showView({ focus = false } = {}) {
     await (parts.length === length ? view : viewNotFound)({ root, parts, query, signal, reload: () => showView() });
   } catch (error) {
     if (signal.aborted) return;
-    if (error instanceof LoginError) return void askLogin();
-    showProblem(root, error);
+    if (error instanceof LoginError) return;
+    showProblem(root, error, parts);
     if (error instanceof ConnectionError) setTimeout(() => signal.aborted || showView(), RETRY_MS);
   }
   if (signal.aborted) return;
@@ -144,7 +139,8 @@ const help = listenKeys({
   theme: () => document.querySelector('.menu-end button')?.click() ?? nextTheme(),
 });
 
-onConnection((connected) => frame?.setConnected(connected), askLogin);
+onLoginNeeded(() => frame && askLogin());
+onConnection((state) => frame?.setConnection(state), askLogin);
 addEventListener('hashchange', () => frame && showView({ focus: true }));
 document.getElementById('skip').addEventListener('click', (event) => {
   event.preventDefault();

@@ -68,7 +68,7 @@ function themeButton() {
   return node;
 }
 
-/* session: that of api.js. Returns { root, main, setView, setConnected }. */
+/* session: that of api.js. Returns { root, main, setView, setConnection }. */
 export function shell(session, { logout, help }) {
   const main = element('main', { id: 'main', tabindex: -1 });
   const links = VIEWS.map(([name, label, href]) => element('a', { href, 'data-view': name }, icon(name), label));
@@ -135,12 +135,14 @@ export function shell(session, { logout, help }) {
         else link.removeAttribute('aria-current');
       }
     },
-    setConnected(connected) {
-      const text = connected ? 'live' : 'not connected';
+    // now: a state of live.js.
+    setConnection(now) {
+      const text = { live: 'live', lost: 'not connected', refused: 'no live figures' }[now];
       if (state.textContent !== text) state.textContent = text;
-      state.classList.toggle('live-on', connected);
-      if (!connected) banner.textContent = 'The connection to the server is lost. The page tries to connect again.';
-      banner.hidden = connected;
+      state.classList.toggle('live-on', now === 'live');
+      state.title = now === 'refused' ? 'The figures of the server need the right to run INFO.' : '';
+      if (now === 'lost') banner.textContent = 'The connection to the server is lost. The page tries to connect again.';
+      banner.hidden = now !== 'lost';
     },
   };
 }

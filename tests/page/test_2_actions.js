@@ -52,7 +52,7 @@ module.exports = {
     await page.click('.head button:text-is("Settings")');
     await page.fill('[name=rate]', 'fast');
     await page.click('dialog >> button:text-is("Save")');
-    await page.waitForSelector('dialog .problem:has-text("rate must be a number")');
+    await page.waitForSelector('dialog .problem:has-text("Rate must be a number")');
     await page.fill('[name=rate]', '12');
     await page.click('dialog >> button:text-is("Save")');
     await page.waitForSelector('dialog', { state: 'detached' });
@@ -182,7 +182,7 @@ module.exports = {
     await page.fill('[name=body]', 'x');
     await page.fill('[name=headers]', 'no colon');
     await page.click('text=Add the job');
-    await page.waitForSelector('dialog .problem:has-text("a header has the form")');
+    await page.waitForSelector('dialog .problem:has-text("A header has the form")');
     await page.fill('[name=headers]', 'tenant: acme\nurl: http://a.example:80/');
     await page.click('text=Add the job');
     await page.click('.toast >> text=Show');
@@ -239,7 +239,7 @@ module.exports = {
     await page.selectOption('[name=OVERLAP]', 'skip');
     await page.fill('[name=headers]', 'tenant: acme');
     await page.click('text=Add the schedule');
-    await page.waitForSelector('dialog .problem:has-text("the field minute is wrong")');
+    await page.waitForSelector('dialog .problem:has-text("he field minute is wrong")');
     await page.fill('[name=cron]', '30 2 * * *');
     await page.click('text=Add the schedule');
     await page.waitForSelector('tr:has-text("nightly") time:has-text("in ")');
