@@ -1,25 +1,8 @@
 // The two charts of the overview and of a queue, and the choice of their range.
-import { button, element } from './dom.js';
+import { element, segments } from './dom.js';
 import { plot } from './plot.js';
 import { replaceQuery } from './router.js';
 import { ranges, timeline } from './timeline.js';
-
-function rangeButtons(labels, current, choose) {
-  const group = element('div', { class: 'segments', role: 'group', 'aria-label': 'Range of the charts' });
-  for (const [range, label] of Object.entries(labels)) {
-    group.append(
-      button(
-        label,
-        () => {
-          for (const other of group.children) other.setAttribute('aria-pressed', other.dataset.range === range);
-          choose(range);
-        },
-        { 'data-range': range, 'aria-pressed': String(range === current) },
-      ),
-    );
-  }
-  return group;
-}
 
 // Returns { root, ranges }: the charts of that queue, or of the server for null, and the buttons of the range.
 export function courses({ queue, query, signal }) {
@@ -66,9 +49,9 @@ export function courses({ queue, query, signal }) {
   begin(first);
   return {
     root: element('div', {}, problem, element('div', { class: 'plots' }, depth.root, flow.root)),
-    ranges: rangeButtons(ranges(queue), first, (range) => {
+    ranges: segments('Range of the charts', ranges(queue), first, (range) => {
       replaceQuery({ range: range.toLowerCase() });
       begin(range);
-    }),
+    }).root,
   };
 }

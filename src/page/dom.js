@@ -18,6 +18,7 @@ function setAttribute(node, name, value) {
 const ICONS = {
   overview: 'M3 13h6V3H3v10Zm8 8h6V11h-6v10ZM3 21h6v-4H3v4Zm8-18v4h6V3h-6Z',
   queues: 'M3 5h16v3H3V5Zm0 6h16v3H3v-3Zm0 6h10v3H3v-3Z',
+  dead: 'M7 2h8l5 5v8l-5 5H7l-5-5V7l5-5Zm3 4v6h2V6h-2Zm0 8v2h2v-2h-2Z',
   workers: 'M11 3a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm-8 18c0-4 3.6-7 8-7s8 3 8 7H3Z',
   schedules: 'M11 2a9 9 0 1 1 0 18 9 9 0 0 1 0-18Zm-1 4v6l5 3 1-1.6-4-2.4V6h-2Z',
   nodes: 'M3 4h16v6H3V4Zm0 8h16v6H3v-6Zm3-6v2h2V6H6Zm0 8v2h2v-2H6Z',
@@ -54,6 +55,41 @@ export function badge(text, kind = text) {
 // A text of the server: isolated, so that its direction does not change the text around it.
 export function bdi(text, attributes = {}) {
   return element('bdi', attributes, text);
+}
+
+// The title of a view, and what stands beside it.
+export function head(title, ...beside) {
+  return element('header', { class: 'head' }, element('h1', {}, title), element('div', { class: 'actions' }, beside));
+}
+
+// extra: what stands beside the title.
+export function card(title, extra, ...content) {
+  return element('section', { class: 'card' }, element('header', {}, element('h2', {}, title), extra), content);
+}
+
+// Names and values. A value that is undefined is left out.
+export function facts(rows) {
+  return element(
+    'dl',
+    { class: 'facts' },
+    rows
+      .filter(([, value]) => value !== undefined)
+      .map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
+  );
+}
+
+// Buttons of which one is pressed. choices: { value: label }. choose(value) is called by a click. Returns { root, press }.
+export function segments(label, choices, current, choose) {
+  const nodes = Object.entries(choices).map(([value, text]) =>
+    button(text, () => (press(value), choose(value)), {
+      'data-value': value,
+      'aria-pressed': String(value === current),
+    }),
+  );
+  function press(value) {
+    for (const node of nodes) node.setAttribute('aria-pressed', String(node.dataset.value === value));
+  }
+  return { root: element('div', { class: 'segments', role: 'group', 'aria-label': label }, nodes), press };
 }
 
 // Calls work at once, and again ms milliseconds after it has ended, until the signal. Does not call work while the

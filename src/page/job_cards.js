@@ -1,33 +1,20 @@
 // The parts of a job that only some jobs have: headers, progress, errors, predecessors, batch.
 import { CommandError, noteRefusal, refusalOf, run } from './api.js';
 import { preview, show } from './bytes.js';
-import { badge, bdi, element } from './dom.js';
+import { badge, bdi, card, element, facts } from './dom.js';
 import { ago, count, time } from './format.js';
 import { jobAddress, queueAddress } from './router.js';
 import { table } from './table.js';
 
-function card(title, ...content) {
-  return element('section', { class: 'card' }, element('header', {}, element('h2', {}, title)), ...content);
-}
-
-export function facts(rows) {
-  return element(
-    'dl',
-    { class: 'facts' },
-    rows
-      .filter(([, value]) => value !== undefined)
-      .map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
-  );
-}
-
 function headersCard(headers) {
   const rows = Object.entries(headers).map(([name, text]) => [bdi(show(name)), bdi(show(text))]);
-  return card('Headers', facts(rows));
+  return card('Headers', null, facts(rows));
 }
 
 function progressCard({ at, percent, text }) {
   return card(
     'Progress',
+    null,
     element('progress', { max: 100, value: percent, 'aria-label': 'Progress of the job' }),
     element('p', {}, `${count(percent)} %`, text ? ': ' : '', text ? bdi(show(text)) : ''),
     element('p', { class: 'muted' }, `${time(at)} (${ago(at)})`),
@@ -51,7 +38,7 @@ function errorsCard(errors) {
     ],
   });
   grid.update(errors);
-  return card('Errors of all attempts', grid.root);
+  return card('Errors of all attempts', null, grid.root);
 }
 
 function predecessorsCard(list) {
@@ -75,7 +62,7 @@ function predecessorsCard(list) {
     ],
   });
   grid.update(list);
-  return card('Predecessors', grid.root);
+  return card('Predecessors', null, grid.root);
 }
 
 function batchCard(batch) {
@@ -83,6 +70,7 @@ function batchCard(batch) {
   const at = (seconds) => (seconds === null ? undefined : time(seconds * 1000));
   return card(
     'Batch',
+    null,
     element('progress', { max: Math.max(1, batch.total), value: ended, 'aria-label': 'Progress of the batch' }),
     element('p', {}, `${count(ended)} of ${count(batch.total)} jobs have ended. `, badge(batch.state)),
     facts([

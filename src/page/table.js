@@ -2,14 +2,16 @@
 import { element } from './dom.js';
 
 /*
- * columns: { label, text(row), node(row), number, optional, sort }. text decides whether a cell has changed; node builds
- * its content if that is more than a text. A column that is optional is hidden while none of its cells has a value.
- * key(row): a text that is unique. onSort(name) makes the labels of columns with a sort into buttons.
+ * columns: { label, head, text(row), node(row), number, named, optional, sort }. text decides whether a cell has changed;
+ * node builds its content if that is more than a text. head stands in place of the label. A column that is optional is
+ * hidden while none of its cells has a value. On a narrow screen each row is a block, and numbers and columns that are
+ * named have their labels before them. key(row): a text that is unique. onSort(name) makes the labels of columns with a
+ * sort into buttons. more(row): a node below the row, or null.
  */
-export function table({ columns, key, caption, empty, onSort }) {
+export function table({ columns, key, caption, empty, onSort, more = () => null }) {
   const head = element('tr');
   const body = element('tbody');
-  const rows = new Map();
+  let rows = new Map();
   const none = element('p', { class: 'empty', hidden: true }, empty);
   const grid = element('table', {}, element('caption', { class: 'unseen' }, caption), element('thead', {}, head), body);
   const scroll = element('div', { class: 'scroll', role: 'region', 'aria-label': caption, tabindex: 0 }, grid);
@@ -17,10 +19,17 @@ export function table({ columns, key, caption, empty, onSort }) {
 
   head.append(...columns.map((column) => headCell(column, onSort)));
 
-  function addRow(row) {
-    const tr = element('tr', {});
-    tr.append(...columns.map((column) => element('td', { class: cellClass(column) })));
-    return { tr, texts: [] };
+  function addRow() {
+    const cells = columns.map((column) => element('td', { class: cellClass(column), 'data-label': labelOf(column) }));
+    const tr = element('tr', {}, cells);
+    return { tr, texts: [], below: null };
+  }
+
+  // The row of what stands below a row.
+  function fillBelow(line, node) {
+    if (line.below?.firstChild.firstChild === node) return;
+    line.below?.remove();
+    line.below = node && element('tr', { class: 'below' }, element('td', { colspan: columns.length }, node));
   }
 
   function fill(line, row) {
@@ -29,24 +38,24 @@ export function table({ columns, key, caption, empty, onSort }) {
       if (line.texts[i] === text) return;
       line.texts[i] = text;
       line.tr.children[i].replaceChildren(...[column.node ? column.node(row) : text].flat());
+      line.tr.children[i].classList.toggle('none', text === '0' || isBlank(text));
     });
   }
 
   function update(list) {
-    const seen = new Set();
-    list.forEach((row, i) => {
+    const lines = list.map((row) => {
       const name = key(row);
-      seen.add(name);
-      if (!rows.has(name)) rows.set(name, addRow(row));
-      const line = rows.get(name);
-      fill(line, row);
-      if (body.children[i] !== line.tr) body.insertBefore(line.tr, body.children[i] ?? null);
-    });
-    for (const [name, line] of rows) {
-      if (seen.has(name)) continue;
-      line.tr.remove();
+      const line = rows.get(name) ?? addRow();
       rows.delete(name);
-    }
+      fill(line, row);
+      fillBelow(line, more(row));
+      return [name, line];
+    });
+    for (const { tr, below } of rows.values()) [tr, below].forEach((node) => node?.remove());
+    rows = new Map(lines);
+    lines
+      .flatMap(([, { tr, below }]) => (below ? [tr, below] : [tr]))
+      .forEach((tr, i) => body.children[i] === tr || body.insertBefore(tr, body.children[i] ?? null));
     columns.forEach(
       (column, i) =>
         column.optional &&
@@ -60,7 +69,7 @@ export function table({ columns, key, caption, empty, onSort }) {
   }
 
   function hideColumn(i, hidden) {
-    for (const tr of grid.rows) tr.children[i].hidden = hidden;
+    for (const tr of [head, ...[...rows.values()].map((line) => line.tr)]) tr.children[i].hidden = hidden;
   }
 
   // Marks the column that orders the rows.
@@ -78,6 +87,11 @@ function isBlank(text) {
   return text === '' || text === '–';
 }
 
+// The label before a value on a narrow screen.
+function labelOf(column) {
+  return column.number || column.named ? column.label : null;
+}
+
 function cellClass(column) {
   return [column.number ? 'number' : '', column.class ?? ''].join(' ').trim() || null;
 }
@@ -86,8 +100,10 @@ function headCell(column, onSort) {
   const label =
     column.sort && onSort
       ? element('button', { type: 'button', class: 'sort', onclick: () => onSort(column.sort) }, column.label)
-      : column.unseen
-        ? element('span', { class: 'unseen' }, column.label)
-        : column.label;
+      : column.head
+        ? column.head
+        : column.unseen
+          ? element('span', { class: 'unseen' }, column.label)
+          : column.label;
   return element('th', { scope: 'col', class: cellClass(column) }, label);
 }

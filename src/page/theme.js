@@ -1,34 +1,23 @@
-// The colours: those of the system, or the choice of the user. The choice is kept in the browser.
+// The colours: those of the system, or the choice of the user.
+import { store, stored } from './prefs.js';
 
 const NAMES = ['system', 'light', 'dark'];
 const listeners = new Set();
 const system = matchMedia('(prefers-color-scheme: dark)');
-
-function stored() {
-  try {
-    return localStorage.getItem('pgdisque-theme');
-  } catch {
-    return null; // the browser keeps nothing
-  }
-}
+let chosen = NAMES.includes(stored('theme')) ? stored('theme') : 'system';
 
 export function theme() {
-  return NAMES.includes(stored()) ? stored() : 'system';
+  return chosen;
 }
 
 function apply() {
-  const name = theme() === 'system' ? (system.matches ? 'dark' : 'light') : theme();
-  document.documentElement.dataset.theme = name;
+  document.documentElement.dataset.theme = chosen === 'system' ? (system.matches ? 'dark' : 'light') : chosen;
   listeners.forEach((listener) => listener());
 }
 
 export function nextTheme() {
-  const name = NAMES[(NAMES.indexOf(theme()) + 1) % NAMES.length];
-  try {
-    localStorage.setItem('pgdisque-theme', name);
-  } catch {
-    return;
-  }
+  chosen = NAMES[(NAMES.indexOf(chosen) + 1) % NAMES.length];
+  store('theme', chosen);
   apply();
 }
 

@@ -4,10 +4,10 @@ import { actionButton } from './actions.js';
 import { bodyView } from './body_view.js';
 import { isBytes, show } from './bytes.js';
 import { confirmAction, formDialog } from './dialog.js';
-import { badge, bdi, button, element } from './dom.js';
+import { badge, bdi, button, card, element, facts, head } from './dom.js';
 import { addJobDialog, jobFields, optionWords, wordOfBody } from './job_form.js';
 import { ago, count, duration, fromNow, plural, time } from './format.js';
-import { facts, ownCards, relationCards } from './job_cards.js';
+import { ownCards, relationCards } from './job_cards.js';
 import { readJob } from './jobs.js';
 import { queueAddress } from './router.js';
 import { tell } from './toast.js';
@@ -106,10 +106,15 @@ async function cancel(job, reload) {
 async function edit(job, reload) {
   const options = { RETRY: job.retry || undefined, ATTEMPTS: job.attempts || undefined, BACKOFF: job.backoff };
   const preset = { body: job.body, ...options };
-  const done = await formDialog('Edit the dead job', jobFields(Object.keys(options), preset), 'Save', async (values) => {
-    const words = ['EDITDEAD', job.id, 'BODY', wordOfBody(values), ...optionWords(values, Object.keys(options))];
-    if ((await run(words)) === 0) throw new CommandError('The server changed nothing: the job is not dead any more.');
-  });
+  const done = await formDialog(
+    'Edit the dead job',
+    jobFields(Object.keys(options), preset),
+    'Save',
+    async (values) => {
+      const words = ['EDITDEAD', job.id, 'BODY', wordOfBody(values), ...optionWords(values, Object.keys(options))];
+      if ((await run(words)) === 0) throw new CommandError('The server changed nothing: the job is not dead any more.');
+    },
+  );
   if (!done) return;
   tell('The job is changed.');
   reload();
@@ -164,12 +169,7 @@ function actionsOf(job, reload) {
 }
 
 function textCard(title, value) {
-  return element(
-    'section',
-    { class: 'card' },
-    element('header', {}, element('h2', {}, title)),
-    bodyView(value, title.toLowerCase()),
-  );
+  return card(title, null, bodyView(value, title.toLowerCase()));
 }
 
 function isGiven(value) {
@@ -183,15 +183,12 @@ export async function viewJob({ root, parts, signal, reload }) {
   const relations = await relationCards(id, signal);
 
   if (job === null && relations.length > 0) {
-    root.append(
-      element('header', { class: 'head' }, element('h1', {}, 'Batch'), button('Refresh', reload)),
-      ...relations,
-    );
+    root.append(head('Batch', button('Refresh', reload)), ...relations);
     return;
   }
   if (job === null) {
     root.append(
-      element('header', { class: 'head' }, element('h1', {}, 'Job'), button('Refresh', reload)),
+      head('Job', button('Refresh', reload)),
       element(
         'p',
         { class: 'empty' },
@@ -220,7 +217,7 @@ export async function viewJob({ root, parts, signal, reload }) {
     ...ownCards(job),
     ...relations,
     ...(isGiven(job.result) ? [textCard('Result', job.result)] : []),
-    element('section', { class: 'card' }, element('header', {}, element('h2', {}, 'Facts')), facts(factsOf(job))),
+    card('Facts', null, facts(factsOf(job))),
     textCard('Body', job.body),
   );
 }

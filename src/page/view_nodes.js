@@ -1,16 +1,18 @@
 // The servers of the database, and this server in detail.
-import { run, runAll } from './api.js';
+import { runAll } from './api.js';
 import { show, textOf } from './bytes.js';
-import { badge, bdi, button, element } from './dom.js';
-import { byteSize, count, duration } from './format.js';
+import { badge, bdi, card, element, every, facts, head } from './dom.js';
+import { byteSize, count, duration, rate } from './format.js';
+import { rates } from './figures.js';
 import { table } from './table.js';
 
-const PRIORITIES = { 1: ['live', 'done'], 10: ['no heartbeat', 'dead'], 100: ['leaving', 'active'] };
-
-function nodeState(priority) {
-  const [text, kind] = PRIORITIES[priority] ?? [`priority ${priority}`, 'plain'];
-  return badge(text, kind);
-}
+const REFRESH_MS = 2000;
+const STATES = { 1: ['live', 'done'], 10: ['no heartbeat', 'dead'], 100: ['leaving', 'active'] };
+const NOTIFICATIONS = {
+  hearing: 'arrive',
+  polling: 'do not arrive; the server polls',
+  alone: 'do not arrive; there are no other servers',
+};
 
 function parseInfo(text) {
   const lines = textOf(text)
@@ -23,33 +25,26 @@ const FACTS = [
   ['Version', (i) => i.pgdisque_version],
   ['Uptime', (i) => duration(Number(i.uptime_in_seconds))],
   ['Clients', (i) => `${count(i.connected_clients)} of ${count(i.maxclients)}`],
-  ['Clients that wait for jobs', (i) => count(i.blocked_clients)],
+  ['Idle workers', (i) => count(i.blocked_clients)],
+  ['Commands a second', (i, now) => rate(now.total_commands_processed)],
   ['Memory', (i) => `${byteSize(Number(i.used_memory))} of ${byteSize(Number(i.maxmemory))}`],
-  ['Commands', (i) => count(i.total_commands_processed)],
-  ['Jobs', (i) => count(i.registered_jobs)],
+  ['Jobs of all servers', (i) => count(i.registered_jobs)],
   ['Queues', (i) => count(i.registered_queues)],
   ['Database', (i) => i.database],
   ['Host of the database', (i) => i.database_host],
   ['Connected to the database', (i) => (i.database_connected === '1' ? 'yes' : 'no')],
   ['Last error of the database', (i) => i.database_last_error],
   ['Durability', (i) => i.durability_in_force],
-  ['Other servers', (i) => i.other_servers],
+  ['Notifications of other servers', (i) => NOTIFICATIONS[i.other_servers] ?? i.other_servers],
 ];
 
-function factList(info) {
-  const known = FACTS.map(([label, text]) => [label, text(info)]).filter(
-    ([, text]) => text !== undefined && text !== '',
-  );
-  return element(
-    'dl',
-    { class: 'facts' },
-    known.map(([label, text]) => element('div', {}, element('dt', {}, label), element('dd', {}, bdi(show(text))))),
-  );
+function factList(info, now) {
+  const values = FACTS.map(([label, text]) => [label, text(info, now)]);
+  return facts(values.filter(([, text]) => text).map(([label, text]) => [label, bdi(show(text))]));
 }
 
-export async function viewNodes({ root, signal, reload }) {
-  const [, here, ...nodes] = await run(['HELLO'], signal);
-  const [info] = await runAll([['INFO']], signal);
+export async function viewNodes({ root, signal }) {
+  let here = null;
   const grid = table({
     caption: 'Servers',
     empty: 'No server is known.',
@@ -59,21 +54,31 @@ export async function viewNodes({ root, signal, reload }) {
         label: 'Server',
         class: 'wide',
         text: ([id]) => id,
-        node: ([id]) => [element('code', {}, id), id === here ? [' ', badge('this server', 'plain')] : []].flat(),
+        node: ([id]) => [element('code', {}, id), id === here ? badge('this server', 'plain') : ''],
       },
-      { label: 'Address', text: ([, host, port]) => `${show(host) || location.hostname}:${show(port)}` },
-      { label: 'State', text: ([, , , priority]) => show(priority), node: ([, , , priority]) => nodeState(priority) },
+      { label: 'Address', named: true, text: ([, host, port]) => `${show(host) || location.hostname}:${show(port)}` },
+      {
+        label: 'State',
+        text: ([, , , priority]) => show(priority),
+        node: ([, , , priority]) => badge(...(STATES[priority] ?? [`priority ${priority}`, 'plain'])),
+      },
     ],
   });
+  const detail = element('div', {});
+  const rateOf = rates(['total_commands_processed']);
 
-  root.append(element('header', { class: 'head' }, element('h1', {}, 'Nodes'), button('Refresh', reload)), grid.root);
-  grid.update(nodes);
-  root.append(
-    element(
-      'section',
-      { class: 'card' },
-      element('header', {}, element('h2', {}, 'This server')),
-      info instanceof Error ? element('p', { class: 'empty' }, bdi(info.message)) : factList(parseInfo(info)),
-    ),
-  );
+  async function load() {
+    const [hello, text] = await runAll([['HELLO'], ['INFO']], signal);
+    if (hello instanceof Error) throw hello;
+    const [, id, ...nodes] = hello;
+    here = id;
+    grid.update(nodes);
+    if (text instanceof Error) return void detail.replaceChildren(element('p', { class: 'empty' }, bdi(text.message)));
+    const info = parseInfo(text);
+    detail.replaceChildren(factList(info, rateOf(Date.now(), info)));
+  }
+
+  await load();
+  root.append(head('Nodes'), grid.root, card('This server', null, detail));
+  every(REFRESH_MS, signal, () => load().catch(() => {}));
 }

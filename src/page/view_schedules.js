@@ -1,11 +1,10 @@
 // Recurring jobs: their next ticks; add, remove, run now.
 import { fields, run } from './api.js';
 import { actionButton } from './actions.js';
-import { facts } from './job_cards.js';
 import { headersField, headerWords, jobFields, optionWords, wordOfBody } from './job_form.js';
 import { keyOf, preview, show } from './bytes.js';
 import { confirmAction, formDialog, showDialog } from './dialog.js';
-import { bdi, button, element, every } from './dom.js';
+import { bdi, button, element, every, facts, head } from './dom.js';
 import { count, duration, fromNow, time } from './format.js';
 import { jobAddress, queueAddress } from './router.js';
 import { table } from './table.js';
@@ -14,7 +13,18 @@ import { tell } from './toast.js';
 const TICKS = 10;
 
 async function addSchedule(reload) {
-  const options = ['PRIORITY', 'DELAY', 'RETRY', 'TTL', 'MAXLEN', 'ATTEMPTS', 'BACKOFF', 'DEADQUEUE', 'UNIQUE', 'GROUP'];
+  const options = [
+    'PRIORITY',
+    'DELAY',
+    'RETRY',
+    'TTL',
+    'MAXLEN',
+    'ATTEMPTS',
+    'BACKOFF',
+    'DEADQUEUE',
+    'UNIQUE',
+    'GROUP',
+  ];
   const done = await formDialog(
     'Add a schedule',
     [
@@ -178,16 +188,10 @@ export async function viewSchedules({ root, signal, reload }) {
 
   await load();
   root.append(
-    element(
-      'header',
-      { class: 'head' },
-      element('h1', {}, 'Schedules'),
-      element(
-        'div',
-        { class: 'actions' },
-        button('Refresh', reload),
-        actionButton('Add a schedule', { command: 'SCHEDULE' }, () => addSchedule(reload), { class: 'primary' }),
-      ),
+    head(
+      'Schedules',
+      button('Refresh', reload),
+      actionButton('Add a schedule', { command: 'SCHEDULE' }, () => addSchedule(reload), { class: 'primary' }),
     ),
     element('p', { class: 'muted' }, 'Each tick adds one job, for any number of servers. Times are in your time zone.'),
     grid.root,

@@ -1,10 +1,11 @@
 // The slowest commands of the server, newest first.
 import { run } from './api.js';
 import { actionButton } from './actions.js';
+import { timeNode } from './cells.js';
 import { show } from './bytes.js';
 import { confirmAction } from './dialog.js';
-import { bdi, button, element } from './dom.js';
-import { ago, milliseconds, plural, time } from './format.js';
+import { bdi, button, element, head } from './dom.js';
+import { ago, count, milliseconds } from './format.js';
 import { table } from './table.js';
 import { tell } from './toast.js';
 
@@ -27,7 +28,7 @@ export async function viewSlowlog({ root, signal, reload }) {
     empty: 'No command was slow.',
     key: (e) => String(e.id),
     columns: [
-      { label: 'Time', text: (e) => time(e.at), node: (e) => element('time', { title: ago(e.at) }, time(e.at)) },
+      { label: 'Time', text: (e) => ago(e.at), node: (e) => timeNode(e.at) },
       { label: 'Took', number: true, text: (e) => milliseconds(e.us / 1000) },
       {
         label: 'Command',
@@ -40,31 +41,17 @@ export async function viewSlowlog({ root, signal, reload }) {
   });
 
   root.append(
-    element(
-      'header',
-      { class: 'head' },
-      element('h1', {}, 'Slow log'),
-      element(
-        'div',
-        { class: 'actions' },
-        button('Refresh', reload),
-        actionButton('Clear', { command: 'SLOWLOG RESET' }, async () => {
-          if (
-            !(await confirmAction(
-              'Clear the slow log?',
-              `The log has ${plural(entries.length, 'entry').replace('entrys', 'entries')}.`,
-              'Clear the log',
-            ))
-          )
-            return;
-          await run(['SLOWLOG', 'RESET']);
-          tell('The slow log is empty.');
-          reload();
-        }),
-      ),
-    ),
+    head('Slow log', button('Refresh', reload), actionButton('Clear', { command: 'SLOWLOG RESET' }, clear)),
     element('p', { class: 'muted' }, 'Only the work of the server counts, not the time for which a command waits.'),
     grid.root,
   );
   grid.update(entries);
+
+  async function clear() {
+    const text = entries.length === 1 ? 'The log has 1 entry.' : `The log has ${count(entries.length)} entries.`;
+    if (!(await confirmAction('Clear the slow log?', text, 'Clear the log'))) return;
+    await run(['SLOWLOG', 'RESET']);
+    tell('The slow log is empty.');
+    reload();
+  }
 }

@@ -3,7 +3,7 @@ import { fields, run } from './api.js';
 import { actionButton } from './actions.js';
 import { keyOf, show } from './bytes.js';
 import { confirmAction } from './dialog.js';
-import { bdi, button, element } from './dom.js';
+import { bdi, button, element, head } from './dom.js';
 import { count, milliseconds, plural } from './format.js';
 import { queueAddress } from './router.js';
 import { table } from './table.js';
@@ -73,7 +73,7 @@ export async function viewWorkers({ root, signal, reload }) {
 
   rows.sort((a, b) => b.jobs - a.jobs || show(a.worker).localeCompare(show(b.worker)));
   root.append(
-    element('header', { class: 'head' }, element('h1', {}, 'Workers'), button('Refresh', reload)),
+    head('Workers', button('Refresh', reload)),
     element('p', { class: 'muted' }, `${plural(total, 'running job')}, ${plural(names.size, 'named worker')}.`),
     grid.root,
   );

@@ -230,6 +230,7 @@ module.exports = {
     const node = await server.run('CLUSTER', 'MYID').catch(async () => (await server.run('HELLO'))[1]);
     await page.waitForSelector(`code:has-text("${node}")`);
     await page.waitForSelector('dt:has-text("Uptime")');
+    await page.waitForSelector('div:has(dt:text-is("Commands a second")) dd bdi:text-matches("^[0-9]")');
     await server.run('CONFIG', 'SET', 'slowlog-log-slower-than', '0');
     await server.run('QLEN', 'slowest');
     await server.run('CONFIG', 'SET', 'slowlog-log-slower-than', '10000');
