@@ -23,18 +23,16 @@ function openDialog(title, content, buttons) {
   });
 }
 
+function closeWith(dialog, outcome) {
+  dialog.outcome = outcome;
+  dialog.close();
+}
+
 // Asks before an action that removes or moves something. label: the verb and the number of jobs.
-export async function confirmAction(title, text, label, { danger = true } = {}) {
+export async function confirmAction(title, text, label) {
   const outcome = await openDialog(title, element('p', {}, bdi(text)), (dialog) => [
     button('Cancel', () => dialog.close(), { autofocus: true }),
-    button(
-      label,
-      () => {
-        dialog.outcome = true;
-        dialog.close();
-      },
-      { class: danger ? 'danger' : 'primary' },
-    ),
+    button(label, () => closeWith(dialog, true), { class: 'danger' }),
   ]);
   return outcome === true;
 }
@@ -52,11 +50,15 @@ function control(field) {
     return element(
       'select',
       common,
-      field.choices.map(([value, label]) => element('option', { value, selected: value === field.value }, label)),
+      Object.entries(field.choices).map(([value, label]) =>
+        element('option', { value, selected: value === field.value }, label),
+      ),
     );
   }
+  if (field.type === 'checkbox') return element('input', { ...common, type: 'checkbox', checked: field.value === '1' });
   const value = field.value ?? '';
-  if (field.type === 'body') return element('textarea', { ...common, rows: field.rows ?? 6, spellcheck: 'false', value });
+  if (field.type === 'body')
+    return element('textarea', { ...common, rows: field.rows ?? 6, spellcheck: 'false', value });
   return element('input', {
     ...common,
     value,
@@ -69,35 +71,56 @@ function control(field) {
 }
 
 function fieldRow(field) {
-  return element(
-    'div',
-    { class: `field ${field.wide ? 'wide' : ''}` },
-    element('label', { for: `field-${field.name}` }, field.label),
-    control(field),
-    field.help ? element('small', { id: `help-${field.name}` }, field.help) : null,
-  );
+  const input = control(field);
+  const label = element('label', { for: input.id }, field.label);
+  const help = field.help ? element('small', { id: `help-${field.name}` }, field.help) : null;
+  if (field.type === 'checkbox') return element('div', { class: 'field check wide' }, input, label, help);
+  return element('div', { class: `field ${field.wide ? 'wide' : ''}` }, label, input, help);
+}
+
+function fieldGroup({ title, fields, folds, open }) {
+  const rows = element('div', { class: 'form' }, fields.map(fieldRow));
+  if (folds) return element('details', { open }, element('summary', {}, title), rows);
+  return title ? element('fieldset', {}, element('legend', {}, title), rows) : rows;
+}
+
+// Moves the focus to the field whose name the error begins with.
+function focusField(form, text) {
+  const word = text.split(' ', 1)[0].toLowerCase();
+  const field = [...form.elements].find((node) => node.name?.toLowerCase() === word);
+  const closed = field?.closest('details');
+  if (closed) closed.open = true;
+  field?.focus();
 }
 
 /*
- * A form with fields: { name, label, type, value, help, choices, required, wide, rows }. submit(values) runs the command. The
- * dialog stays open while submit throws, and shows the error. Returns true after a submit that succeeded. other: the label
- * of a third button, after which the function returns 'other'.
+ * A form of groups { title, fields, folds, open }, or of fields without a title: { name, label, type, value, help, choices,
+ * required, wide, rows }. submit(values) runs the command. The dialog stays open while submit throws, and shows the error.
+ * Returns true after a submit that succeeded. other: the label of a third button, after which the function returns 'other'.
  */
-export async function formDialog(title, fields, label, submit, other = null) {
+export async function formDialog({
+  title,
+  text = null,
+  fields,
+  groups = [{ fields }],
+  label,
+  submit,
+  other = null,
+  danger = false,
+}) {
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true });
-  const content = element('div', { class: 'form' }, fields.map(fieldRow), problem);
+  const content = [text ? element('p', {}, text) : null, groups.map(fieldGroup)].flat();
   let refusal = null;
 
   const outcome = await openDialog(title, content, (dialog) => {
-    const send = element('button', { type: 'submit', class: 'primary' }, label);
+    const send = element('button', { type: 'submit', class: danger ? 'danger' : 'primary' }, label);
     dialog.addEventListener('submit', async (event) => {
       event.preventDefault();
       send.disabled = true;
       problem.hidden = true;
       try {
         await submit(Object.fromEntries(new FormData(event.target)));
-        dialog.outcome = true;
-        dialog.close();
+        closeWith(dialog, true);
       } catch (error) {
         // Another value does not help against a missing right: the caller gets the error.
         if (error.code === 'NOPERM') {
@@ -106,23 +129,12 @@ export async function formDialog(title, fields, label, submit, other = null) {
         }
         problem.textContent = error.message;
         problem.hidden = false;
+        focusField(event.target, error.message);
       }
       send.disabled = false;
     });
-    const third =
-      other === null
-        ? []
-        : [
-            button(
-              other,
-              () => {
-                dialog.outcome = 'other';
-                dialog.close();
-              },
-              { class: 'danger-text' },
-            ),
-          ];
-    return [...third, button('Cancel', () => dialog.close()), send];
+    const third = other === null ? [] : [button(other, () => closeWith(dialog, 'other'), { class: 'danger-text' })];
+    return [problem, ...third, button('Cancel', () => dialog.close()), send];
   });
   if (refusal !== null) throw refusal;
   return outcome ?? false;

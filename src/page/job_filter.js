@@ -23,19 +23,19 @@ function deadWords(filter) {
 
 async function revive(name, filter) {
   let revived = 0;
-  const done = await formDialog(
-    'Revive the selected dead jobs',
-    [
+  const done = await formDialog({
+    title: 'Revive the selected dead jobs',
+    fields: [
       { name: 'RATE', label: 'Jobs a second', type: 'number', min: 1, placeholder: 'all at once', autofocus: true },
       { name: 'COUNT', label: 'At most', type: 'number', min: 1, placeholder: 'all' },
       { name: 'TO', label: 'To another queue', placeholder: show(name), wide: true },
     ],
-    'Revive',
-    async (values) => {
+    label: 'Revive',
+    submit: async (values) => {
       const options = ['RATE', 'COUNT', 'TO'].filter((word) => values[word] !== '');
       revived = await run(['REVIVE', name, ...deadWords(filter), ...options.flatMap((word) => [word, values[word]])]);
     },
-  );
+  });
   if (done) tell(`The server has revived ${plural(revived, 'job')}.`);
 }
 
@@ -92,7 +92,11 @@ export function filterForm({ name, query, changed }) {
       'details',
       { class: 'filter', open: filtered },
       element('summary', {}, 'Filter'),
-      element('div', { class: 'filter-fields' }, rows.map(({ row }) => row)),
+      element(
+        'div',
+        { class: 'filter-fields' },
+        rows.map(({ row }) => row),
+      ),
       actions,
     ),
     setDead(shown) {

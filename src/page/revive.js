@@ -46,7 +46,6 @@ export async function reviveDead(name, dead) {
       `Revive ${jobs} of ${show(name)}?`,
       `The server queues ${jobs} again, with all their attempts.`,
       `Revive ${jobs}`,
-      { danger: false },
     ))
   )
     return;

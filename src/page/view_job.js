@@ -5,7 +5,7 @@ import { bodyView } from './body_view.js';
 import { isBytes, show } from './bytes.js';
 import { confirmAction, formDialog } from './dialog.js';
 import { badge, bdi, button, card, element, facts, head } from './dom.js';
-import { addJobDialog, jobFields, optionWords, wordOfBody } from './job_form.js';
+import { addJobDialog, bodyField, optionFields, optionWords, wordOfBody } from './job_form.js';
 import { ago, count, duration, fromNow, plural, time } from './format.js';
 import { ownCards, relationCards } from './job_cards.js';
 import { readJob } from './jobs.js';
@@ -52,27 +52,17 @@ function factsOf(job) {
 
 // WORKING keeps a queued job out of its queue, and NACK delays any other job.
 async function delayJob(job, reload) {
-  const done = await formDialog(
-    'Delay the job',
-    [
-      {
-        name: 'seconds',
-        label: 'Seconds',
-        type: 'number',
-        min: 1,
-        value: 60,
-        required: true,
-        autofocus: true,
-        help: 'The job is queued again after this time.',
-      },
-    ],
-    'Delay',
-    async ({ seconds }) => {
+  const done = await formDialog({
+    title: 'Delay the job',
+    text: 'The job is queued again after this time.',
+    fields: [{ name: 'seconds', label: 'Seconds', type: 'number', min: 1, value: 60, required: true, autofocus: true }],
+    label: 'Delay',
+    submit: async ({ seconds }) => {
       const words = job.state === 'queued' ? ['WORKING', job.id, seconds] : ['NACK', 'DELAY', seconds, job.id];
       if ((await run(words)) === 0)
         throw new CommandError('The server changed nothing: the job is not delivered again, or has ended.');
     },
-  );
+  });
   if (!done) return;
   tell('The job is delayed.');
   reload();
@@ -104,17 +94,23 @@ async function cancel(job, reload) {
 }
 
 async function edit(job, reload) {
-  const options = { RETRY: job.retry || undefined, ATTEMPTS: job.attempts || undefined, BACKOFF: job.backoff };
-  const preset = { body: job.body, ...options };
-  const done = await formDialog(
-    'Edit the dead job',
-    jobFields(Object.keys(options), preset),
-    'Save',
-    async (values) => {
-      const words = ['EDITDEAD', job.id, 'BODY', wordOfBody(values), ...optionWords(values, Object.keys(options))];
+  const names = ['RETRY', 'ATTEMPTS', 'BACKOFF'];
+  const preset = {
+    body: job.body,
+    RETRY: job.retry || undefined,
+    ATTEMPTS: job.attempts || undefined,
+    BACKOFF: job.backoff,
+  };
+  const format = isBytes(job.body) ? 'base64' : 'text';
+  const done = await formDialog({
+    title: 'Edit the dead job',
+    fields: [bodyField(preset), ...optionFields(names, preset)],
+    label: 'Save',
+    submit: async (values) => {
+      const words = ['EDITDEAD', job.id, 'BODY', wordOfBody({ ...values, format }), ...optionWords(values, names)];
       if ((await run(words)) === 0) throw new CommandError('The server changed nothing: the job is not dead any more.');
     },
-  );
+  });
   if (!done) return;
   tell('The job is changed.');
   reload();

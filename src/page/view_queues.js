@@ -226,9 +226,9 @@ export async function viewQueues({ root, query, signal }) {
 
   async function newJob() {
     let name = null;
-    await formDialog(
-      'Add a job',
-      [
+    await formDialog({
+      title: 'Add a job',
+      fields: [
         {
           name: 'queue',
           label: 'Queue',
@@ -238,11 +238,11 @@ export async function viewQueues({ root, query, signal }) {
           help: 'The queue is created if it does not exist.',
         },
       ],
-      'Continue',
-      (values) => {
+      label: 'Continue',
+      submit: (values) => {
         name = values.queue;
       },
-    );
+    });
     if (name !== null && (await addJobDialog(name))) load().catch(() => {});
   }
 }

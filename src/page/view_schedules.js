@@ -1,83 +1,59 @@
 // Recurring jobs: their next ticks; add, remove, run now.
 import { fields, run } from './api.js';
 import { actionButton } from './actions.js';
-import { headersField, headerWords, jobFields, optionWords, wordOfBody } from './job_form.js';
+import { queueLink, timeNode } from './cells.js';
+import { ADDJOB_OPTIONS, bodyField, headerWords, moreFields, optionWords, wordOfBody } from './job_form.js';
 import { keyOf, preview, show } from './bytes.js';
 import { confirmAction, formDialog, showDialog } from './dialog.js';
 import { bdi, button, element, every, facts, head } from './dom.js';
-import { count, duration, fromNow, time } from './format.js';
-import { jobAddress, queueAddress } from './router.js';
+import { ago, count, duration, fromNow, time } from './format.js';
+import { jobAddress } from './router.js';
 import { table } from './table.js';
 import { tell } from './toast.js';
 
 const TICKS = 10;
+const TIMES_HELP =
+  'As in crontab, with seconds as an optional first field; or @every 90s. TZ=Europe/Berlin may stand first.';
+const FIELDS = [
+  { name: 'name', label: 'Name', required: true, autofocus: true, help: 'A schedule of this name is replaced.' },
+  { name: 'queue', label: 'Queue', required: true },
+  { name: 'cron', label: 'Times', required: true, placeholder: '30 2 * * *', help: TIMES_HELP, wide: true },
+  bodyField(),
+];
+const TICK_FIELDS = [
+  {
+    name: 'MISSED',
+    label: 'Missed ticks',
+    value: 'once',
+    choices: { once: 'add one job', skip: 'add no job', all: 'add a job for each' },
+  },
+  {
+    name: 'OVERLAP',
+    label: 'The job of the tick before still exists',
+    value: 'queue',
+    choices: { queue: 'add a job all the same', skip: 'add no job', replace: 'replace that job' },
+  },
+];
 
 async function addSchedule(reload) {
-  const options = [
-    'PRIORITY',
-    'DELAY',
-    'RETRY',
-    'TTL',
-    'MAXLEN',
-    'ATTEMPTS',
-    'BACKOFF',
-    'DEADQUEUE',
-    'UNIQUE',
-    'GROUP',
-  ];
-  const done = await formDialog(
-    'Add a schedule',
-    [
-      {
-        name: 'name',
-        label: 'Name',
-        required: true,
-        autofocus: true,
-        help: 'An existing schedule of this name is replaced.',
-      },
-      {
-        name: 'cron',
-        label: 'Times',
-        required: true,
-        placeholder: '30 2 * * *',
-        help: 'As in crontab, with seconds as an optional first field; or @every 90s. TZ=Europe/Berlin may stand first.',
-      },
-      { name: 'queue', label: 'Queue', required: true },
-      {
-        name: 'MISSED',
-        label: 'Missed ticks',
-        value: 'once',
-        choices: [
-          ['once', 'add one job'],
-          ['skip', 'add no job'],
-          ['all', 'add a job for each'],
-        ],
-      },
-      {
-        name: 'OVERLAP',
-        label: 'The job of the tick before still exists',
-        value: 'queue',
-        choices: [
-          ['queue', 'add a job all the same'],
-          ['skip', 'add no job'],
-          ['replace', 'replace that job'],
-        ],
-      },
-      ...jobFields(options),
-      headersField(),
+  const done = await formDialog({
+    title: 'Add a schedule',
+    groups: [
+      { fields: FIELDS },
+      { title: 'Further options', folds: true, fields: [...TICK_FIELDS, ...moreFields(ADDJOB_OPTIONS)] },
     ],
-    'Add the schedule',
-    (values) =>
+    label: 'Add the schedule',
+    submit: (values) =>
       run([
         'SCHEDULE',
         values.name,
         values.cron,
         values.queue,
         wordOfBody(values),
-        ...optionWords(values, [...options, 'MISSED', 'OVERLAP']),
+        ...optionWords(values, [...ADDJOB_OPTIONS, 'MISSED', 'OVERLAP']),
         ...headerWords(values),
       ]),
-  );
+  });
   if (!done) return;
   tell('The schedule is added.');
   reload();
@@ -117,7 +93,7 @@ function jobFacts(s) {
     ['Retry', positive(s.retry, duration)],
     ['Time to live', positive(s.ttl, duration)],
     ['Attempts', positive(s.attempts, count)],
-    ['Backoff', positive(s.backoff, duration)],
+    ['Back-off', positive(s.backoff, duration)],
     ['Maximum length', positive(s.maxlen, count)],
     ...['deadqueue', 'unique', 'group']
       .filter((name) => s[name] !== null)
@@ -167,21 +143,22 @@ export async function viewSchedules({ root, signal, reload }) {
     empty: 'There are no schedules.',
     key: (s) => keyOf(s.name),
     columns: [
-      { label: 'Name', class: 'wide', text: (s) => show(s.name), node: (s) => bdi(show(s.name)) },
-      { label: 'Times', text: (s) => show(s.cron), node: (s) => element('code', {}, show(s.cron)) },
       {
-        label: 'Queue',
-        text: (s) => show(s.queue),
-        node: (s) => element('a', { href: queueAddress(s.queue) }, bdi(show(s.queue))),
+        label: 'Name',
+        class: 'wide',
+        text: (s) => show(s.name),
+        node: (s) => bdi(show(s.name), { class: 'name strong' }),
       },
+      { label: 'Times', text: (s) => show(s.cron), node: (s) => element('code', {}, show(s.cron)) },
+      { label: 'Queue', named: true, text: (s) => show(s.queue), node: (s) => queueLink(s.queue) },
       {
         label: 'Next tick',
+        named: true,
         text: (s) => fromNow(seconds(s.next)),
-        node: (s) => element('time', { title: time(seconds(s.next)) }, fromNow(seconds(s.next))),
+        node: (s) => timeNode(seconds(s.next), fromNow(seconds(s.next))),
       },
-      { label: 'Last tick', text: (s) => time(seconds(s.last)) },
-      { label: 'Missed ticks', text: (s) => show(s.missed) },
-      { label: 'Actions', unseen: true, text: () => 'actions', node: (s) => actionsOf(s, reload) },
+      { label: 'Last tick', named: true, text: (s) => ago(seconds(s.last)), node: (s) => timeNode(seconds(s.last)) },
+      { label: 'Actions', unseen: true, class: 'at-end', text: () => 'actions', node: (s) => actionsOf(s, reload) },
     ],
   });
   const load = async () => grid.update((await run(['SCHEDULES'], signal)).map(fields));

@@ -31,8 +31,9 @@ module.exports = {
     const page = await browser.open(server.url + '#/queue/act:add');
     await page.click('.head >> text=Add a job');
     await page.fill('[name=body]', 'line one\nline two');
-    await page.fill('[name=PRIORITY]', '7');
     await page.fill('[name=DELAY]', '100');
+    await page.click('dialog summary');
+    await page.fill('[name=PRIORITY]', '7');
     await page.fill('[name=TTL]', '50');
     await page.click('text=Add the job');
     await page.waitForSelector('dialog .problem:has-text("DELAY is greater than TTL")');
@@ -46,18 +47,42 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'a job is added to a queue that the user names'({ server, browser }) {
+    const page = await browser.open(server.url + '#/queues');
+    await page.click('.head >> text=Add a job');
+    await page.fill('[name=queue]', 'act:named');
+    await page.click('dialog >> button:text-is("Continue")');
+    await page.waitForSelector('dialog h2:has-text("Add a job to act:named")');
+    await page.fill('[name=body]', 'x');
+    await page.click('text=Add the job');
+    await page.waitForSelector('tr:has-text("act:named")');
+    assert.equal(await server.run('QLEN', 'act:named'), 1);
+    await browser.close(page);
+  },
+
   async 'settings are saved and reset'({ server, browser }) {
     const page = await browser.open(server.url + '#/queue/act:settings');
     const setting = async (name) => (await server.fields('QCONFIG', 'act:settings', 'GET', name))[name];
     await page.click('.head button:text-is("Settings")');
+    const names = Object.keys(await server.fields('QCONFIG', 'act:settings', 'GET'));
+    for (const name of names)
+      await page.waitForSelector(`fieldset:not(:has(legend:text-is("Others"))) [name="${name}"]`);
     await page.fill('[name=rate]', 'fast');
     await page.click('dialog >> button:text-is("Save")');
     await page.waitForSelector('dialog .problem:has-text("Rate must be a number")');
-    await page.fill('[name=rate]', '12');
+    assert.doesNotMatch(await page.innerText('dialog .problem'), /ERR|Usage/);
+    assert.equal(await page.evaluate(() => document.activeElement.name), 'rate');
+    await page.fill('[name=rate]', '12/m');
+    await page.check('[name=events]');
+    await page.selectOption('[name=expired]', 'dead');
     await page.click('dialog >> button:text-is("Save")');
     await page.waitForSelector('dialog', { state: 'detached' });
-    assert.equal(await setting('rate'), '12');
-    assert.equal(await setting('attempts'), '0');
+    assert.deepEqual(await Promise.all(['rate', 'events', 'expired', 'attempts'].map(setting)), [
+      '12/m',
+      '1',
+      'dead',
+      '0',
+    ]);
     await page.click('.head button:text-is("Settings")');
     await page.click('dialog >> button:text-is("Reset all")');
     await page.click('dialog >> button:text-is("Reset the settings")');
@@ -180,9 +205,10 @@ module.exports = {
     const page = await browser.open(server.url + '#/queue/act:headers');
     await page.click('.head >> text=Add a job');
     await page.fill('[name=body]', 'x');
+    await page.click('dialog summary');
     await page.fill('[name=headers]', 'no colon');
     await page.click('text=Add the job');
-    await page.waitForSelector('dialog .problem:has-text("A header has the form")');
+    await page.waitForSelector('dialog .problem:has-text("Headers have the form")');
     await page.fill('[name=headers]', 'tenant: acme\nurl: http://a.example:80/');
     await page.click('text=Add the job');
     await page.click('.toast >> text=Show');
@@ -235,6 +261,7 @@ module.exports = {
     await page.fill('[name=cron]', '61 * * * *');
     await page.fill('[name=queue]', 'act:schedule');
     await page.fill('[name=body]', 'all accounts');
+    await page.click('dialog summary');
     await page.fill('[name=PRIORITY]', '5');
     await page.selectOption('[name=OVERLAP]', 'skip');
     await page.fill('[name=headers]', 'tenant: acme');
