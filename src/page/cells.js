@@ -1,6 +1,6 @@
 // Parts of tables: links to queues, times.
 import { show } from './bytes.js';
-import { bdi, element } from './dom.js';
+import { badge, bdi, element } from './dom.js';
 import { ago, time } from './format.js';
 import { queueAddress } from './router.js';
 
@@ -11,4 +11,24 @@ export function queueLink(name, query) {
 
 export function timeNode(ms, text = ago(ms)) {
   return element('time', { title: time(ms) }, text);
+}
+
+// The column of the name of a queue. q: as queueFigures() gives it; query: that of the link; limits: show those, too.
+export function nameColumn({ query, limits = false } = {}) {
+  const badges = (q) => [
+    ...(q.pause && q.pause !== 'none' ? [`paused ${q.pause}`] : []),
+    ...(q.untaken ? ['no worker'] : []),
+  ];
+  const small = (q) => q.problem ?? (limits ? q.limits : '');
+  return {
+    label: 'Queue',
+    class: 'wide',
+    sort: 'name',
+    text: (q) => [show(q.name), ...badges(q), small(q)].join(' '),
+    node: (q) => [
+      queueLink(q.name, query),
+      ...badges(q).map((text) => badge(text, 'active')),
+      small(q) ? element('small', {}, bdi(small(q))) : '',
+    ],
+  };
 }

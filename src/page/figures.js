@@ -1,53 +1,89 @@
 // The figures of a queue, as QSTAT and the stream of figures have them.
-import { fields } from './api.js';
+import { fields, runAll } from './api.js';
 
-// The figures of a queue as an object, or null if the queue does not exist. Limits that the queue does not have
-// are undefined. held: jobs that wait for other jobs, after: those of them
-// that wait for predecessors. oldest: the age of the oldest queued job in milliseconds, null for
-// an empty queue. half and most: the wait in milliseconds that half of the jobs, and 99 of 100 jobs, do not exceed.
+// A queue without workers is marked if its oldest job is as old as this.
+const UNTAKEN_MS = 60000;
+const SOON_S = 0.5;
+
+function periodText(seconds) {
+  if (!seconds || seconds === 1) return '/s';
+  const [size, unit] = [
+    [86400, 'd'],
+    [3600, 'h'],
+    [60, 'm'],
+    [1, 's'],
+  ].find(([size]) => seconds % size === 0);
+  return `/${seconds === size ? '' : seconds / size}${unit}`;
+}
+
+// "4 at once (1 in use), 30/m"
+function limitsText(q) {
+  const group = q['per-group'] === 1 ? ' a group' : '';
+  const runs = q.running === undefined ? '' : ` (${q.running} in use)`;
+  return [
+    q['max-active'] ? `${q['max-active']} at once${group}${runs}` : '',
+    q.rate ? `${q.rate}${periodText(q['rate-period'])}${group}` : '',
+    q['server-max-active'] ? `${q['server-max-active']} a server` : '',
+    q['group-max-active'] ? `${q['group-max-active']} a group` : '',
+    q['group-rate'] ? `${q['group-rate']}${periodText(q['group-rate-period'])} a group` : '',
+  ]
+    .filter((text) => text !== '')
+    .join(', ');
+}
+
+/*
+ * The figures of a queue as an object, or null if the queue does not exist. waiting: jobs that wait for other jobs. all:
+ * jobs in any state. oldest: the age of the oldest queued job in milliseconds, null for an empty queue. half and most: the
+ * latency in milliseconds that half of the jobs, and 99 of 100 jobs, do not exceed. workers: clients that wait for jobs.
+ * untaken: no worker takes the queued jobs.
+ */
 export function queueFigures(reply) {
   if (reply === null || reply === undefined) return null;
   const q = fields(reply);
+  const limits = limitsText(q);
+  const oldest = q.len > 0 ? q['oldest-ms'] : null;
   return {
     name: q.name,
     len: q.len,
     dead: q.dead,
     delayed: q.delayed,
     active: q.active,
-    held: q.waiting + q.after,
-    after: q.after,
-    kept: q.kept,
-    oldest: q.len > 0 ? q['oldest-ms'] : null,
+    waiting: q.waiting + q.after,
+    all: q.len + q.active + q.delayed + q.waiting + q.after + q.dead + (q.kept ?? 0),
+    done: q.kept,
+    oldest,
     half: q['latency-p50-ms'],
     most: q['latency-p99-ms'],
-    idle: q.idle,
-    waiting: q.blocked,
+    workers: q.blocked,
     added: q['jobs-in'],
     delivered: q['jobs-out'],
     pause: q.pause,
-    maxActive: q['max-active'],
-    rate: q.rate,
-    running: q.running,
-    perGroup: q['per-group'] === 1,
+    limits,
     retention: q.retention,
+    untaken: oldest > UNTAKEN_MS && q.active + q.blocked === 0 && limits === '' && ['none', 'in'].includes(q.pause),
   };
 }
 
-export function limitsText(q) {
-  const group = q.perGroup ? ' a group' : '';
-  const parts = [];
-  if (q.maxActive)
-    parts.push(q.running === undefined ? `${q.maxActive} at once${group}` : `${q.running} of ${q.maxActive} at once`);
-  if (q.rate) parts.push(`${q.rate}/s${group}`);
-  return parts.join(', ');
+// The figures of these queues. A queue whose figures the user may not see has a problem in place of them.
+export async function readFigures(names, signal) {
+  const replies = await runAll(
+    names.map((name) => ['QSTAT', name]),
+    signal,
+  );
+  return replies
+    .map((reply, i) => (reply instanceof Error ? { name: names[i], problem: reply.message } : queueFigures(reply)))
+    .filter((queue) => queue !== null);
 }
 
-// Returns a function of figures that gives the change of each counter a second since its last call.
+// Returns a function of figures that gives the change of each counter a second since its last call. A call that comes too
+// soon after the last one gives the rates of that.
 export function rates(names) {
   let last = null;
+  let result = {};
   return (now, counters) => {
     const seconds = last === null ? 0 : (now - last.now) / 1000;
-    const result = {};
+    if (seconds > 0 && seconds < SOON_S) return result;
+    result = {};
     for (const name of names) {
       const change = seconds > 0 ? counters[name] - last.counters[name] : NaN;
       // A server that has restarted counts from 0.

@@ -4,19 +4,18 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
 export function count(n) {
-  return n === null || n === undefined ? '–' : whole.format(n);
+  return n === null || n === undefined || Number.isNaN(n) ? '–' : whole.format(n);
 }
 
-// At most five characters from a hundred thousand on.
+// For the axis of a chart.
 export function compact(n) {
-  if (n === null || n === undefined) return '–';
-  return Math.abs(n) < 100000 ? whole.format(n) : short.format(n);
+  return Math.abs(n) < 10000 ? whole.format(n) : short.format(n);
 }
 
-// A number a second.
+// A number a second, without the unit.
 export function rate(n) {
   if (n === null || n === undefined || Number.isNaN(n)) return '–';
-  return `${n > 0 && n < 10 ? n.toFixed(1) : compact(Math.round(n))}/s`;
+  return n > 0 && n < 10 ? n.toFixed(1) : whole.format(n);
 }
 
 export function plural(n, noun) {
@@ -41,6 +40,12 @@ export function duration(seconds) {
     if (parts.length === 2) break;
   }
   return parts.filter((part) => !part.startsWith('0') || parts.length === 1).join(' ') || '0s';
+}
+
+// Seconds as one unit, for times that change while they are read: "80m", "3h".
+function rough(seconds) {
+  const [unit, size] = UNITS.find(([, size]) => seconds >= 2 * size) ?? ['s', 1];
+  return `${Math.floor(Math.max(0, seconds) / size)}${unit}`;
 }
 
 export function milliseconds(ms) {
@@ -71,10 +76,10 @@ export function axisTime(ms, range) {
 }
 
 export function ago(ms) {
-  return ms === null || ms === undefined ? '–' : `${duration((Date.now() - ms) / 1000)} ago`;
+  return ms === null || ms === undefined ? '–' : `${rough((Date.now() - ms) / 1000)} ago`;
 }
 
 export function fromNow(ms) {
   if (ms === null || ms === undefined) return 'never';
-  return ms <= Date.now() ? 'now' : `in ${duration((ms - Date.now()) / 1000)}`;
+  return ms <= Date.now() ? 'now' : `in ${rough((ms - Date.now()) / 1000)}`;
 }

@@ -4,9 +4,9 @@ import { actionButton, report } from './actions.js';
 import { show } from './bytes.js';
 import { courses } from './courses.js';
 import { badge, bdi, element } from './dom.js';
-import { limitsText, queueFigures, rates } from './figures.js';
+import { queueFigures, rates } from './figures.js';
 import { addJobDialog } from './job_form.js';
-import { compact, duration, milliseconds, rate } from './format.js';
+import { count, duration, milliseconds, rate } from './format.js';
 import { follow, onFigures } from './live.js';
 import { queueJobs } from './queue_jobs.js';
 import { settingsDialog } from './queue_settings.js';
@@ -43,15 +43,15 @@ export async function viewQueue({ root, parts, query, signal }) {
   let figures = queueFigures(await run(['QSTAT', name], signal)) ?? { len: 0, dead: 0, pause: 'none', missing: true };
   const numbers = tiles([
     { name: 'len', label: 'Queued', kind: 'queued' },
-    { name: 'active', label: 'Running', kind: 'active' },
+    { name: 'active', label: 'Active', kind: 'active' },
     { name: 'delayed', label: 'Delayed', kind: 'delayed' },
-    { name: 'held', label: 'Wait for jobs' },
+    { name: 'held', label: 'Waiting' },
     { name: 'dead', label: 'Dead', kind: 'dead' },
-    { name: 'added', label: 'In' },
-    { name: 'delivered', label: 'Out' },
-    { name: 'waiting', label: 'Workers wait' },
+    { name: 'added', label: 'In/s' },
+    { name: 'delivered', label: 'Out/s' },
+    { name: 'waiting', label: 'Idle workers' },
     { name: 'oldest', label: 'Oldest queued' },
-    { name: 'latency', label: 'Wait of a job' },
+    { name: 'latency', label: 'Latency' },
     { name: 'limits', label: 'Limits' },
   ]);
   const rateOf = rates(['added', 'delivered']);
@@ -71,18 +71,18 @@ export async function viewQueue({ root, parts, query, signal }) {
 
   function draw(now) {
     const change = rateOf(now, figures);
-    for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, compact(figures[name]));
-    numbers.set('held', compact(figures.held), figures.after ? `${compact(figures.after)} for predecessors` : '');
+    for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, count(figures[name]));
+    numbers.set('held', count(figures.waiting));
     for (const counter of ['added', 'delivered']) {
-      numbers.set(counter, rate(change[counter]), `${compact(figures[counter])} in total`);
+      numbers.set(counter, rate(change[counter]), `${count(figures[counter])} in total`);
     }
-    numbers.set('waiting', compact(figures.waiting), `idle ${duration(figures.idle)}`);
+    numbers.set('waiting', count(figures.workers));
     numbers.set('oldest', milliseconds(figures.oldest));
     numbers.set('latency', milliseconds(figures.half), figures.most ? `99 %: ${milliseconds(figures.most)}` : '');
     numbers.set(
       'limits',
-      figures.maxActive ? compact(figures.maxActive) : figures.rate ? `${figures.rate}/s` : 'none',
-      limitsText(figures) || (figures.retention ? `keeps done jobs ${duration(figures.retention)}` : ''),
+      figures.limits || 'none',
+      figures.retention ? `keeps done jobs ${duration(figures.retention)}` : '',
     );
     if (document.activeElement !== pause) pause.value = figures.pause;
     revive.hidden = !figures.dead;

@@ -1,19 +1,23 @@
 // All queues: their figures, in pages; filter, order, pause.
-import { run, runAll } from './api.js';
+import { run } from './api.js';
 import { actionButton, report } from './actions.js';
+import { nameColumn } from './cells.js';
 import { keyOf, show } from './bytes.js';
 import { addJobDialog } from './job_form.js';
 import { formDialog } from './dialog.js';
-import { badge, bdi, button, element, every, icon } from './dom.js';
-import { limitsText, queueFigures } from './figures.js';
-import { count, duration, milliseconds, plural } from './format.js';
+import { button, element, every, head, icon } from './dom.js';
+import { rates, readFigures } from './figures.js';
+import { count, milliseconds, plural, rate } from './format.js';
 import { pager } from './pager.js';
-import { queueAddress, replaceQuery } from './router.js';
+import { replaceQuery } from './router.js';
 import { table } from './table.js';
 
 const PAGE = 50;
 // An order by a figure needs the figures of all queues that match.
 const ORDERED_MAX = 2000;
+// The orders that QSCAN knows, of any number of queues.
+const SCAN_ORDERS = { len: 'len', oldest: 'age', dead: 'dead' };
+const SCAN_MAX = 1000;
 const NAMES_MS = 10000;
 
 async function allNames(least, signal) {
@@ -28,25 +32,18 @@ async function allNames(least, signal) {
   return [...names.values()];
 }
 
-async function readFigures(names, signal) {
-  const replies = await runAll(
-    names.map((entry) => ['QSTAT', entry.name]),
-    signal,
-  );
-  return replies
-    .map((reply, i) => {
-      if (reply instanceof Error) return { name: names[i].name, problem: reply.message };
-      return queueFigures(reply);
-    })
-    .filter((queue) => queue !== null);
-}
-
-function nameCell(q) {
-  return [
-    element('a', { href: queueAddress(q.name) }, bdi(show(q.name))),
-    q.pause && q.pause !== 'none' ? badge(`paused ${q.pause}`, 'active') : '',
-    q.problem ? element('small', { class: 'muted' }, bdi(q.problem)) : '',
-  ];
+// Adds the rates since the last call to the figures of queues.
+function rateMeter() {
+  const meters = new Map();
+  return (queues) => {
+    for (const q of queues.filter(({ problem }) => !problem)) {
+      const key = keyOf(q.name);
+      if (!meters.has(key)) meters.set(key, rates(['added', 'delivered']));
+      const now = meters.get(key)(Date.now(), q);
+      Object.assign(q, { in: now.added, out: now.delivered });
+    }
+    return queues;
+  };
 }
 
 function pauseButton(q, changed) {
@@ -66,40 +63,19 @@ function pauseButton(q, changed) {
 }
 
 function columns(changed) {
-  const figure = (label, name, sort = name) => ({
-    label,
-    number: true,
-    optional: true,
-    sort,
-    text: (q) => count(q[name]),
-  });
+  const figure = (label, sort, format = count) => ({ label, number: true, sort, text: (q) => format(q[sort]) });
   return [
-    {
-      label: 'Queue',
-      class: 'wide',
-      sort: 'name',
-      text: (q) => `${show(q.name)} ${q.pause} ${q.problem ?? ''}`,
-      node: nameCell,
-    },
+    nameColumn({ limits: true }),
     figure('Queued', 'len'),
-    figure('Running', 'active'),
+    figure('Active', 'active'),
     figure('Delayed', 'delayed'),
-    figure('Wait for jobs', 'held'),
-    figure('Dead', 'dead'),
-    figure('In', 'added'),
-    figure('Out', 'delivered'),
-    figure('Workers wait', 'waiting'),
-    {
-      label: 'Oldest',
-      number: true,
-      optional: true,
-      sort: 'oldest',
-      text: (q) => milliseconds(q.oldest),
-    },
-    { label: 'Wait p50', number: true, optional: true, sort: 'half', text: (q) => milliseconds(q.half) },
-    { label: 'Wait p99', number: true, optional: true, sort: 'most', text: (q) => milliseconds(q.most) },
-    { label: 'Idle', number: true, sort: 'idle', text: (q) => duration(q.idle) },
-    { label: 'Limits', optional: true, text: limitsText },
+    figure('Waiting', 'waiting'),
+    { ...figure('Dead', 'dead'), class: 'dead' },
+    figure('In/s', 'in', rate),
+    figure('Out/s', 'out', rate),
+    figure('Idle workers', 'workers'),
+    { ...figure('Oldest', 'oldest', milliseconds), optional: true },
+    { ...figure('Latency p99', 'most', milliseconds), optional: true },
     {
       label: 'Actions',
       unseen: true,
@@ -112,8 +88,23 @@ function columns(changed) {
 
 function compare(sort, descending) {
   const sign = descending ? -1 : 1;
-  if (sort === 'name') return (a, b) => sign * show(a.name).localeCompare(show(b.name), 'en', { numeric: true });
-  return (a, b) => sign * ((a[sort] ?? -1) - (b[sort] ?? -1)) || show(a.name).localeCompare(show(b.name));
+  const byName = (a, b) => show(a.name).localeCompare(show(b.name), 'en', { numeric: true });
+  if (sort === 'name') return (a, b) => sign * byName(a, b);
+  return (a, b) => sign * ((a[sort] ?? -1) - (b[sort] ?? -1)) || byName(a, b);
+}
+
+async function addToQueue(load) {
+  let name = null;
+  const help = 'The queue is created if it does not exist.';
+  await formDialog({
+    title: 'Add a job',
+    fields: [{ name: 'queue', label: 'Queue', required: true, autofocus: true, wide: true, help }],
+    label: 'Continue',
+    submit: (values) => {
+      name = values.queue;
+    },
+  });
+  if (name !== null && (await addJobDialog(name))) load().catch(() => {});
 }
 
 export async function viewQueues({ root, query, signal }) {
@@ -126,9 +117,10 @@ export async function viewQueues({ root, query, signal }) {
   };
   const summary = element('p', { class: 'muted', role: 'status' });
   const pages = pager((n) => change({ page: n }));
+  const measure = rateMeter();
   const grid = table({
     caption: 'Queues',
-    empty: 'No queue matches.',
+    empty: 'No queue matches. A job is found by its whole ID.',
     key: (q) => keyOf(q.name),
     columns: columns(redraw),
     onSort: (sort) => change({ sort, page: 0, descending: sort === state.sort ? !state.descending : sort !== 'name' }),
@@ -157,29 +149,43 @@ export async function viewQueues({ root, query, signal }) {
     return text === '' ? names : names.filter((entry) => entry.text.toLowerCase().includes(text));
   }
 
-  // The queues of the page, in order. Returns a note if there are too many queues for an order by a figure.
+  // The names of the page, in order, and a note on that order. Their figures are read afterwards.
   async function pageOf(found) {
-    const start = state.page * PAGE;
-    if (state.sort === 'name' || found.length > ORDERED_MAX) {
-      found.sort(compare('name', state.sort === 'name' && state.descending));
-      return readFigures(found.slice(start, start + PAGE), signal);
+    const part = (list) => list.slice(state.page * PAGE, (state.page + 1) * PAGE);
+    const read = (list) =>
+      readFigures(
+        list.map(({ name }) => name),
+        signal,
+      ).then(measure);
+    if (state.sort !== 'name' && found.length <= ORDERED_MAX)
+      return {
+        queues: part((await read(found)).sort(compare(state.sort, state.descending))),
+        total: found.length,
+        note: '',
+      };
+    const order = state.filter === '' && state.descending && SCAN_ORDERS[state.sort];
+    if (order) {
+      const [, first] = await run(['QSCAN', '0', 'COUNT', SCAN_MAX, 'ORDER', order], signal);
+      const queues = await read(part(first.map((name) => ({ name }))));
+      return { queues, total: first.length, note: ` The first ${count(first.length)} are in order.` };
     }
-    return (await readFigures(found, signal)).sort(compare(state.sort, state.descending)).slice(start, start + PAGE);
+    found.sort(compare('name', state.sort === 'name' && state.descending));
+    const note =
+      state.sort === 'name' ? '' : ` More than ${count(ORDERED_MAX)} match, so the order is by name: filter first.`;
+    return { queues: await read(part(found)), total: found.length, note };
   }
 
   async function draw() {
     const found = matching();
     if (state.page * PAGE >= found.length) state.page = 0;
     const wanted = JSON.stringify(state);
-    const queues = await pageOf(found);
+    const { queues, total, note } = await pageOf(found);
     if (signal.aborted || JSON.stringify(state) !== wanted) return;
     grid.update(queues);
     grid.sorted(state.sort, state.descending);
-    pages.set(state.page, PAGE, found.length);
-    const tooMany = state.sort !== 'name' && found.length > ORDERED_MAX;
-    const text =
-      `${plural(found.length, 'queue')}${found.length === names.length ? '' : ` of ${count(names.length)}`}` +
-      (tooMany ? `. More than ${count(ORDERED_MAX)} match, so the order is by name: filter first.` : '.');
+    pages.set(state.page, PAGE, total);
+    const all = found.length === names.length ? '' : ` of ${count(names.length)}`;
+    const text = `${plural(found.length, 'queue')}${all}.${note}`;
     if (summary.textContent !== text) summary.textContent = text;
   }
 
@@ -198,24 +204,16 @@ export async function viewQueues({ root, query, signal }) {
   const least = element('input', {
     type: 'checkbox',
     id: 'least',
-    onchange: () => {
-      change({ least: least.checked, page: 0 }).then(load).catch(report);
-    },
+    onchange: () => change({ least: least.checked, page: 0 }).then(load).catch(report),
   });
   least.checked = state.least;
   await load();
   root.append(
-    element(
-      'header',
-      { class: 'head' },
-      element('h1', {}, 'Queues'),
-      element(
-        'div',
-        { class: 'actions' },
-        filter,
-        element('label', { class: 'check', for: 'least' }, least, 'with queued jobs'),
-        button('Add a job', newJob, { class: 'primary' }),
-      ),
+    head(
+      'Queues',
+      filter,
+      element('label', { class: 'check', for: 'least' }, least, 'with queued jobs'),
+      button('Add a job', () => addToQueue(load), { class: 'primary' }),
     ),
     summary,
     grid.root,
@@ -223,26 +221,4 @@ export async function viewQueues({ root, query, signal }) {
   );
   every(2000, signal, () => draw().catch(() => {}));
   every(NAMES_MS, signal, () => load().catch(() => {}));
-
-  async function newJob() {
-    let name = null;
-    await formDialog({
-      title: 'Add a job',
-      fields: [
-        {
-          name: 'queue',
-          label: 'Queue',
-          required: true,
-          autofocus: true,
-          wide: true,
-          help: 'The queue is created if it does not exist.',
-        },
-      ],
-      label: 'Continue',
-      submit: (values) => {
-        name = values.queue;
-      },
-    });
-    if (name !== null && (await addJobDialog(name))) load().catch(() => {});
-  }
 }

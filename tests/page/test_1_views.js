@@ -13,7 +13,7 @@ async function fillOnce(server) {
     ['ADDJOB', 'mail', 'later', '0', 'DELAY', '3600'],
     ['ADDJOB', 'orders', 'x', '0'],
     ['PAUSE', 'orders', 'out'],
-    ['QCONFIG', 'orders', 'SET', 'max-active', '7', 'rate', '30'],
+    ['QCONFIG', 'orders', 'SET', 'max-active', '7', 'rate', '30/m', 'group-max-active', '2'],
   );
   const names = Array.from({ length: 60 }, (_, i) => [
     'RPUSH',
@@ -93,7 +93,7 @@ module.exports = {
     await visit(page, '#/queues?filter=orders');
     const text = await page.locator('tbody tr').first().innerText();
     assert.match(text, /paused out/);
-    assert.match(text, /of 7 at once, 30\/s/);
+    assert.match(text, /7 at once \(0 in use\), 30\/m/);
     await browser.close(page);
   },
 
@@ -204,9 +204,9 @@ module.exports = {
     const tile = (label) => page.locator(`.tile:has(dt:text-is("${label}")) .figure`);
     for (const [label, name] of [
       ['Queued', 'len'],
-      ['Running', 'active'],
+      ['Active', 'active'],
       ['Delayed', 'delayed'],
-      ['Wait for jobs', 'waiting'],
+      ['Waiting', 'waiting'],
     ]) {
       await until(label, async () => {
         const figures = await server.fields('QSTAT', 'waits');
@@ -215,10 +215,10 @@ module.exports = {
     }
     const first = await server.run('ADDJOB', 'elsewhere', 'a', '0');
     await server.run('ADDJOB', 'waits', 'e', '0', 'AFTER', first);
-    await until('the waiting jobs', async () => (await tile('Wait for jobs').innerText()) === '2');
-    await until('the wait is shown', async () => /^\d/.test(await tile('Wait of a job').innerText()));
+    await until('the waiting jobs', async () => (await tile('Waiting').innerText()) === '2');
+    await until('the wait is shown', async () => /^\d/.test(await tile('Latency').innerText()));
     await visit(page, '#/queues?filter=waits');
-    await page.waitForSelector('th:has-text("Wait p99"):visible');
+    await page.waitForSelector('th:has-text("Latency p99"):visible');
     await page.waitForSelector('tr:has-text("waits") td:has-text("ms")');
     await browser.close(page);
   },

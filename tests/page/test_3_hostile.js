@@ -36,7 +36,7 @@ module.exports = {
       const body = typeof name === 'string' ? name : { base64: '/w==' };
       await server.run('ADDJOB', name, body, '0', 'PRIORITY', i);
     }
-    await visit(page, '#/queues?least=1&sort=idle');
+    await visit(page, '#/queues?least=1&sort=oldest');
     const all = await page.locator('tbody tr a').evaluateAll((list) => list.map((link) => link.getAttribute('href')));
     const links = all.filter((href) => !OTHERS.test(href));
     assert.equal(links.length, NAMES.length);
