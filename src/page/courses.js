@@ -1,30 +1,44 @@
 // The two charts of the overview and of a queue, and the choice of their range.
 import { element, segments } from './dom.js';
+import { count, rate, time } from './format.js';
 import { plot } from './plot.js';
 import { replaceQuery } from './router.js';
 import { ranges, timeline } from './timeline.js';
 
+const DEPTH = [
+  { name: 'len', label: 'queued', colour: 'queued', fill: true },
+  { name: 'active', label: 'active', colour: 'active' },
+];
+const FLOW = [
+  { name: 'added', label: 'added', colour: 'queued' },
+  { name: 'delivered', label: 'delivered', colour: 'active' },
+  { name: 'acknowledged', label: 'done', colour: 'done' },
+  { name: 'failed', label: 'failed', colour: 'dead' },
+];
+
+function noteOf(course) {
+  if (course.since === null) return 'The server keeps no history of this queue: see its option metrics-queues.';
+  return course.since > course.times[0] ? `The history begins at ${time(course.since)}.` : '';
+}
+
 // Returns { root, ranges }: the charts of that queue, or of the server for null, and the buttons of the range.
 export function courses({ queue, query, signal }) {
-  const depth = plot({
-    title: 'Depth',
-    signal,
-    lines: [
-      { label: 'queued', colour: 'queued', fill: true },
-      { label: 'running', colour: 'active' },
-    ],
-  });
-  const flow = plot({
-    title: 'Jobs a second',
-    signal,
-    lines: [
-      { label: 'added', colour: 'queued', kind: 'rate' },
-      { label: 'delivered', colour: 'active', kind: 'rate' },
-      { label: 'acknowledged', colour: 'done', kind: 'rate' },
-    ],
-  });
-  const problem = element('p', { class: 'problem', hidden: true });
+  const charts = [
+    plot({ title: 'Jobs', lines: DEPTH, format: count, signal }),
+    plot({ title: 'Jobs a second', lines: FLOW, format: rate, signal }),
+  ];
+  const plots = element(
+    'div',
+    { class: 'plots' },
+    charts.map((chart) => chart.root),
+  );
+  const note = element('small', { hidden: true });
   let stop = new AbortController();
+
+  function tell(text) {
+    note.textContent = text;
+    note.hidden = text === '';
+  }
 
   function begin(range) {
     stop.abort();
@@ -33,23 +47,21 @@ export function courses({ queue, query, signal }) {
       queue,
       range,
       signal: AbortSignal.any([signal, stop.signal]),
-      draw: (_, course) => {
-        problem.hidden = true;
-        depth.update(range, course.times, [course.len, course.active]);
-        flow.update(range, course.times, [course.added, course.delivered, course.acknowledged]);
+      draw: (course) => {
+        tell(noteOf(course));
+        plots.hidden = course.since === null;
+        for (const chart of charts) chart.update(range, course);
       },
-      fail: (error) => {
-        problem.textContent = `The server has no history for you: ${error.message}`;
-        problem.hidden = false;
-      },
+      fail: (error) => tell(`The server has no history for you: ${error.message}`),
     });
   }
 
-  const first = query.range?.toUpperCase() in ranges(queue) ? query.range.toUpperCase() : 'MINUTES';
+  const labels = ranges(queue);
+  const first = query.range?.toUpperCase() in labels ? query.range.toUpperCase() : 'MINUTES';
   begin(first);
   return {
-    root: element('div', {}, problem, element('div', { class: 'plots' }, depth.root, flow.root)),
-    ranges: segments('Range of the charts', ranges(queue), first, (range) => {
+    root: element('div', {}, plots, note),
+    ranges: segments('Range of the charts', labels, first, (range) => {
       replaceQuery({ range: range.toLowerCase() });
       begin(range);
     }).root,

@@ -1,6 +1,6 @@
 // Charts over time, by Chart.js. Without that library a note stands in place of the chart.
-import { element } from './dom.js';
-import { axisTime, compact, rate } from './format.js';
+import { card, element } from './dom.js';
+import { axisTime, compact } from './format.js';
 import { colour, onTheme } from './theme.js';
 
 function dataset(line) {
@@ -19,7 +19,7 @@ function dataset(line) {
   };
 }
 
-function options(range, format) {
+function options(format) {
   const grid = { color: colour('line'), drawBorder: false, drawTicks: false };
   const ticks = { color: colour('muted'), font: { size: 11 }, padding: 6 };
   return {
@@ -36,7 +36,7 @@ function options(range, format) {
         beginAtZero: true,
         suggestedMax: 1,
         grid,
-        ticks: { ...ticks, maxTicksLimit: 5, precision: 0, callback: compact },
+        ticks: { ...ticks, maxTicksLimit: 4, precision: 0, callback: compact },
       },
     },
     plugins: {
@@ -46,57 +46,49 @@ function options(range, format) {
   };
 }
 
-function legend(lines) {
-  return element(
-    'ul',
-    { class: 'legend' },
-    lines.map((line) => element('li', { class: `key-${line.colour}` }, line.label)),
-  );
-}
-
-/* lines: { label, colour, fill, kind }. A kind 'rate' is a number a second. */
-export function plot({ title, lines, signal }) {
+/*
+ * lines: { name, label, colour, fill }. name: the member of a course; format(n): the text of a value. The legend has the
+ * last values. Returns { root, update(range, course) }.
+ */
+export function plot({ title, lines, format, signal }) {
   const canvas = element('canvas', { role: 'img', 'aria-label': title });
   const frame = element('div', { class: 'plot' }, canvas);
-  const root = element(
-    'section',
-    { class: 'card' },
-    element('header', {}, element('h2', {}, title), legend(lines)),
-    frame,
-  );
-  const format = lines[0].kind === 'rate' ? rate : compact;
+  const values = lines.map(() => element('strong', {}, '–'));
+  const legend = lines.map((line, i) => element('li', { class: `key-${line.colour}` }, line.label, ' ', values[i]));
+  const root = card(title, element('ul', { class: 'legend' }, legend), frame);
   let chart = null;
   let last = null;
 
   if (window.Chart === undefined) frame.replaceChildren(element('p', { class: 'empty' }, 'No library for charts.'));
 
-  function create(range) {
+  function create() {
     chart?.destroy();
     chart = new window.Chart(canvas, {
       type: 'line',
       data: { labels: [], datasets: lines.map(dataset) },
-      options: options(range, format),
+      options: options(format),
     });
-    chart.range = range;
   }
 
-  // times: milliseconds; values: an array for each line.
-  function update(range, times, values) {
-    last = [range, times, values];
-    const now = lines.map((line, i) => `${line.label} ${format(values[i][times.length - 1])}`).join(', ');
-    canvas.setAttribute('aria-label', `${title}, now: ${now}`);
+  function update(range, course) {
+    const now = lines.map((line) => format(course[line.name].at(-1)));
+    last = [range, course];
+    values.forEach((node, i) => {
+      node.textContent = now[i];
+    });
+    canvas.setAttribute('aria-label', `${title}, now: ${lines.map((line, i) => `${line.label} ${now[i]}`).join(', ')}`);
     if (window.Chart === undefined) return;
-    if (chart === null || chart.range !== range) create(range);
-    chart.data.labels = times.map((ms) => axisTime(ms, range));
+    if (chart === null) create();
+    chart.data.labels = course.times.map((ms) => axisTime(ms, range));
     chart.data.datasets.forEach((set, i) => {
-      set.data = values[i];
+      set.data = course[lines[i].name];
     });
     chart.update('none');
   }
 
   onTheme(() => {
     if (chart === null) return;
-    create(last[0]);
+    create();
     update(...last);
   }, signal);
   signal.addEventListener('abort', () => chart?.destroy());

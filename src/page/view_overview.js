@@ -1,11 +1,12 @@
-// The overview: the server's figures, their course, problems, and the queues with the most jobs.
-import { run, runAll } from './api.js';
+// The overview: problems, the server's figures and their course, and the queues with the most queued and dead jobs.
+import { run } from './api.js';
+import { nameColumn } from './cells.js';
 import { keyOf, show } from './bytes.js';
 import { courses } from './courses.js';
-import { bdi, element, every } from './dom.js';
-import { queueFigures, rates } from './figures.js';
-import { compact, count, milliseconds, rate } from './format.js';
-import { findings, severityBadge } from './findings.js';
+import { bdi, card, element, every } from './dom.js';
+import { readFigures } from './figures.js';
+import { count, milliseconds, plural } from './format.js';
+import { findingLink, findings, severityBadge } from './findings.js';
 import { onFigures } from './live.js';
 import { queueAddress } from './router.js';
 import { table } from './table.js';
@@ -13,112 +14,127 @@ import { tiles } from './tiles.js';
 
 const LISTED = 8;
 
-// The first queues with queued jobs by an order of QSCAN, which looks at all queues.
-async function firstQueues(order, signal) {
-  const reply = await run(['QSCAN', '0', 'COUNT', LISTED, 'MINLEN', 1, 'ORDER', order], signal);
-  const replies = await runAll(
-    reply[1].map((name) => ['QSTAT', name]),
-    signal,
-  );
-  return replies
-    .filter((figures) => !(figures instanceof Error))
-    .map(queueFigures)
-    .filter((q) => q !== null);
+// The figures of the first queues by an order of QSCAN, which looks at all queues in memory.
+async function firstQueues(order, wanted, signal) {
+  const [, names] = await run(['QSCAN', '0', 'COUNT', wanted, 'ORDER', order], signal);
+  return readFigures(names, signal);
 }
 
-// A table of these queues. update() reads it again; a user without the right to run QSCAN sees no queue.
-function queueCard(title, order, signal, ...links) {
-  const grid = queueTable(title);
-  const note = element('p', { class: 'muted', hidden: true }, `The first ${LISTED} of all queues.`);
-
-  async function update() {
-    const queues = await firstQueues(order, signal).catch(() => []);
-    if (signal.aborted) return;
-    grid.update(queues);
-    note.hidden = queues.length < LISTED;
-  }
-  const root = element(
-    'section',
-    { class: 'card' },
-    element('header', {}, element('h2', {}, title), ...links),
-    grid.root,
-    note,
-  );
-  return { root, update };
+function figure(label, name) {
+  return { label, number: true, text: (q) => count(q[name]) };
 }
 
-function queueTable(caption) {
-  return table({
-    caption,
-    empty: 'No job waits.',
+const OLDEST = { label: 'Oldest', number: true, text: (q) => milliseconds(q.oldest) };
+const LATENCY = { label: 'Latency p99', number: true, text: (q) => milliseconds(q.most) };
+
+// A table of the queues that come first by an order, among those whose figure of that name is not 0.
+function queueCard({ title, order, name, empty, columns, href, all, signal }) {
+  const grid = table({
+    caption: title,
+    empty,
     key: (q) => keyOf(q.name),
-    columns: [
-      {
-        label: 'Queue',
-        text: (q) => show(q.name),
-        class: 'wide',
-        node: (q) => element('a', { href: queueAddress(q.name) }, bdi(show(q.name))),
-      },
-      { label: 'Queued', number: true, text: (q) => count(q.len) },
-      {
-        label: 'Age of the oldest',
-        number: true,
-        text: (q) => milliseconds(q.oldest),
-      },
-    ],
+    columns: [{ ...nameColumn(), sort: null }, ...columns],
   });
+  const link = element('a', { href }, all);
+
+  return {
+    link,
+    root: card(title, link, grid.root),
+    // A user without the right to run QSCAN sees no queue.
+    async update() {
+      const queues = await firstQueues(order, LISTED, signal).catch(() => []);
+      if (!signal.aborted) grid.update(queues.filter((q) => q[name] > 0));
+    },
+  };
 }
 
-function alertList(list) {
-  return list
-    .filter((f) => f.severity !== 'note')
-    .map((f) =>
-      element('li', {}, severityBadge(f.severity), ' ', bdi(f.text), ' ', element('a', { href: '#/doctor' }, 'Advice')),
-    );
+const QUIET = element('li', { class: 'good' }, 'The doctor has found no problem.');
+
+// The problems that the doctor and the stream of figures tell, the worst first.
+function alertList() {
+  const text = ' The server has no connection to its database.';
+  const away = element('li', { hidden: true }, severityBadge('error'), text);
+  const root = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' }, away);
+  return {
+    root,
+    setDatabase(connected) {
+      away.hidden = connected;
+      if (!connected) root.hidden = false;
+    },
+    setFindings(list) {
+      // The first finding of each check: its text tells how many there are.
+      const firsts = list.filter((f, i) => list.findIndex((other) => other.check === f.check) === i);
+      const problems = firsts.filter((f) => f.severity !== 'note');
+      const advice = (f) => findingLink(f) ?? element('a', { href: '#/doctor' }, 'Advice');
+      const lines = problems.map((f) => element('li', {}, severityBadge(f.severity), ' ', bdi(f.text), ' ', advice(f)));
+      root.replaceChildren(away, ...(lines.length > 0 ? lines : [QUIET]));
+      root.hidden = false;
+    },
+  };
+}
+
+async function showOldest(numbers, signal) {
+  const [q] = await firstQueues('age', 1, signal).catch(() => []);
+  if (signal.aborted) return;
+  if ((q?.oldest ?? null) === null) numbers.set('oldest', '–', 'no job is queued', '#/queues');
+  else numbers.set('oldest', milliseconds(q.oldest), show(q.name), queueAddress(q.name));
 }
 
 export async function viewOverview({ root, query, signal }) {
   const numbers = tiles([
-    { name: 'len', label: 'Queued', kind: 'queued' },
-    { name: 'active', label: 'Running', kind: 'active' },
-    { name: 'delayed', label: 'Delayed', kind: 'delayed' },
-    { name: 'waiting', label: 'Wait for jobs' },
-    { name: 'dead', label: 'Dead', kind: 'dead' },
-    { name: 'added', label: 'Added' },
-    { name: 'delivered', label: 'Delivered' },
-    { name: 'acknowledged', label: 'Acknowledged' },
-    { name: 'clients', label: 'Clients' },
+    { name: 'len', label: 'Queued', kind: 'queued', href: '#/queues?sort=len&order=down' },
+    { name: 'active', label: 'Active', kind: 'active', href: '#/workers' },
+    { name: 'delayed', label: 'Delayed', kind: 'delayed', href: '#/queues?sort=delayed&order=down' },
+    { name: 'dead', label: 'Dead', kind: 'dead', href: '#/queues?sort=dead&order=down' },
+    { name: 'oldest', label: 'Oldest queued job', kind: 'plain', href: '#/queues' },
   ]);
   const charts = courses({ queue: null, query, signal });
-  const alerts = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' });
-  const longest = queueCard('Longest queues', 'len', signal, element('a', { href: '#/queues' }, 'All queues'));
-  const oldest = queueCard('Oldest queued jobs', 'age', signal);
-  const rateOf = rates(['added', 'delivered', 'acknowledged']);
+  const alerts = alertList();
+  const longest = queueCard({
+    title: 'Longest queues',
+    order: 'len',
+    name: 'len',
+    empty: 'No job is queued.',
+    columns: [figure('Queued', 'len'), figure('Active', 'active'), OLDEST, LATENCY],
+    href: '#/queues?sort=len&order=down',
+    all: 'All queues',
+    signal,
+  });
+  const dead = queueCard({
+    title: 'Dead jobs by queue',
+    order: 'dead',
+    name: 'dead',
+    empty: 'No job is dead.',
+    columns: [figure('Dead', 'dead')],
+    href: '#/queues?sort=dead&order=down',
+    all: 'All dead jobs',
+    signal,
+  });
 
   root.append(
     element('header', { class: 'head' }, element('h1', {}, 'Overview'), charts.ranges),
-    alerts,
+    alerts.root,
     numbers.root,
     charts.root,
-    element('div', { class: 'plots' }, longest.root, oldest.root),
+    element('div', { class: 'pair' }, longest.root, dead.root),
   );
 
-  onFigures(({ now, server }) => {
-    const change = rateOf(now, server);
-    for (const name of ['len', 'active', 'delayed', 'waiting', 'dead']) numbers.set(name, compact(server[name]));
-    for (const name of ['added', 'delivered', 'acknowledged']) {
-      numbers.set(name, rate(change[name]), `${compact(server[name])} in total`);
-    }
-    numbers.set('len', compact(server.len), `in ${count(server.queues)} queues`);
-    numbers.set('clients', compact(server.clients), `${count(server.blocked)} wait for jobs`);
+  onFigures(({ server }) => {
+    if (server === undefined) return;
+    longest.link.textContent = `All ${plural(server.queues, 'queue')}`;
+    numbers.set('len', count(server.len), `in ${plural(server.queues, 'queue')}`);
+    numbers.set('active', count(server.active), `${plural(server.blocked, 'idle worker')}`);
+    const waiting = server.waiting + server.after;
+    numbers.set('delayed', count(server.delayed), waiting > 0 ? `${count(waiting)} wait for other jobs` : '');
+    numbers.set('dead', count(server.dead), server.dead > 0 ? 'used all their attempts' : '');
+    alerts.setDatabase(server.database_connected);
   }, signal);
 
-  every(5000, signal, () => Promise.all([longest.update(), oldest.update()]));
+  every(5000, signal, () => Promise.all([longest.update(), dead.update(), showOldest(numbers, signal)]));
   // A user without the right to run DOCTOR sees no alerts.
-  findings(signal)
-    .then((list) => {
-      alerts.replaceChildren(...alertList(list));
-      alerts.hidden = alerts.children.length === 0;
-    })
-    .catch(() => {});
+  every(30000, signal, () =>
+    findings(signal)
+      .then(alerts.setFindings)
+      .catch(() => {}),
+  );
 }

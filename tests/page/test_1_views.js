@@ -33,19 +33,25 @@ function rowTexts(page, column) {
   return page.locator(`tbody tr td:nth-child(${column})`).allInnerTexts();
 }
 
+// The text of a tile of the overview, or of its note.
+function tile(page, label, part = '.figure') {
+  return page.locator(`.tile:has(.label:text-is("${label}")) ${part}`);
+}
+
 module.exports = {
   // Before other tests add queues. The oldest job that is left is in the newest queue.
-  async 'the overview lists the oldest jobs of any queue'({ server, browser }) {
+  async 'the overview has the oldest job of any queue'({ server, browser }) {
     const newest = { base64: 'cf8=' };
     const others = Array.from({ length: 20 }, (_, i) => `aged:${i}`);
     await server.run(...others.map((name) => ['RPUSH', name, 'x', 'y']), ['ADDJOB', newest, 'x', '0']);
     const page = await browser.open(server.url);
-    const oldest = page.locator('section.card', { hasText: 'Oldest queued jobs' });
-    await oldest.locator('text=The first 8 of all queues').waitFor();
-    assert.deepEqual((await oldest.locator('tbody tr td:first-child').allInnerTexts())[0], 'aged:0');
+    await until('the oldest', async () => (await tile(page, 'Oldest queued job', '.note').innerText()) === 'aged:0');
+    await page.waitForSelector('a:text-is("All 21 queues")');
+    assert.equal(await page.locator('section:has(h2:text-is("Longest queues")) tbody tr').count(), 8);
     await server.run('DEL', ...others);
-    await oldest.locator('tbody tr', { hasText: 'q\\xff' }).waitFor();
-    await oldest.locator('text=The first 8 of all queues').waitFor({ state: 'hidden' });
+    await until('the new one', async () => (await tile(page, 'Oldest queued job', '.note').innerText()) === 'q\\xff');
+    await tile(page, 'Oldest queued job').click();
+    await page.waitForSelector('h1:has-text("q\\\\xff")');
     await server.run('DEL', newest);
     await browser.close(page);
   },
@@ -54,12 +60,14 @@ module.exports = {
     await fill(server);
     const page = await browser.open(server.url);
     await page.waitForSelector('.live-on');
-    await page.waitForFunction(() => document.querySelector('.tile .figure').textContent.match(/^\d/));
+    await page.waitForSelector('.alerts li:visible');
+    await until('figures', async () => /^\d/.test(await tile(page, 'Queued').innerText()));
     await page.waitForSelector('text=many:');
-    const before = await page.locator('.tile .figure').first().innerText();
+    const before = await tile(page, 'Queued').innerText();
     await server.run('ADDJOB', 'mail', 'new', '0');
-    await page.waitForFunction((text) => document.querySelector('.tile .figure').textContent !== text, before);
+    await until('one more', async () => (await tile(page, 'Queued').innerText()) !== before);
     await page.waitForFunction(() => document.querySelector('canvas').getAttribute('aria-label').includes('now:'));
+    await page.waitForSelector('.legend li:has-text("failed") strong:text-matches("[0-9]")');
     await page.click('text=6 hours');
     await page.waitForFunction(() => location.hash.includes('range=hours'));
     await browser.close(page);
@@ -201,7 +209,6 @@ module.exports = {
       ['GETJOB', 'FROM', 'waits'],
     );
     const page = await browser.open(server.url + '#/queue/waits');
-    const tile = (label) => page.locator(`.tile:has(dt:text-is("${label}")) .figure`);
     for (const [label, name] of [
       ['Queued', 'len'],
       ['Active', 'active'],
@@ -210,13 +217,13 @@ module.exports = {
     ]) {
       await until(label, async () => {
         const figures = await server.fields('QSTAT', 'waits');
-        return figures[name] === 1 && (await tile(label).innerText()) === '1';
+        return figures[name] === 1 && (await tile(page, label).innerText()) === '1';
       });
     }
     const first = await server.run('ADDJOB', 'elsewhere', 'a', '0');
     await server.run('ADDJOB', 'waits', 'e', '0', 'AFTER', first);
-    await until('the waiting jobs', async () => (await tile('Waiting').innerText()) === '2');
-    await until('the wait is shown', async () => /^\d/.test(await tile('Latency').innerText()));
+    await until('the waiting jobs', async () => (await tile(page, 'Waiting').innerText()) === '2');
+    await until('the wait is shown', async () => /^\d/.test(await tile(page, 'Latency').innerText()));
     await visit(page, '#/queues?filter=waits');
     await page.waitForSelector('th:has-text("Latency p99"):visible');
     await page.waitForSelector('tr:has-text("waits") td:has-text("ms")');
