@@ -73,6 +73,14 @@ export function hexDump(bytes) {
   return lines.join('\n');
 }
 
+// The line of an error that says most: the first one, or the last one of a traceback of Python.
+export function headline(error) {
+  const lines = textOf(error ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  return (/^Traceback \(most recent call last\)/.test(lines[0]) ? lines.at(-1) : (lines[0] ?? '')).trim();
+}
+
 // The first characters of a value on one line.
 export function preview(value, length = 120) {
   const bytes = isBytes(value);

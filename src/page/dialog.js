@@ -1,4 +1,4 @@
-// Dialogs: confirmation of an action, and forms.
+// Dialogs: confirmation of an action, forms, progress.
 import { bdi, button, element } from './dom.js';
 
 // Shows a dialog and returns what it was closed with: null if the user has cancelled it.
@@ -143,4 +143,27 @@ export async function formDialog({
 // A dialog with text only.
 export function showDialog(title, content) {
   return openDialog(title, content, (dialog) => [button('Close', () => dialog.close(), { autofocus: true })]);
+}
+
+// A dialog during work of `most` steps, or of a number that is not known. Returns { stopped, set(done, text), close() }:
+// stopped is true after a click on Stop.
+export function progressDialog(title, most = null) {
+  const bar = element('progress', { max: most, 'aria-label': title });
+  const text = element('p', { class: 'muted' }, 'Begun.');
+  let open = null;
+  const progress = {
+    stopped: false,
+    set(done, state) {
+      if (most !== null) bar.value = done;
+      text.textContent = state;
+    },
+    close: () => open.close(),
+  };
+  openDialog(title, [bar, text], (dialog) => {
+    open = dialog;
+    return button('Stop', () => dialog.close());
+  }).then(() => {
+    progress.stopped = true;
+  });
+  return progress;
 }

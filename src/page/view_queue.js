@@ -3,18 +3,20 @@ import { run } from './api.js';
 import { actionButton, report } from './actions.js';
 import { show } from './bytes.js';
 import { courses } from './courses.js';
-import { badge, bdi, element } from './dom.js';
+import { badge, bdi, element, facts } from './dom.js';
 import { queueFigures, rates } from './figures.js';
 import { addJobDialog } from './job_form.js';
+import { jobsCard } from './jobs_card.js';
 import { count, duration, milliseconds, rate } from './format.js';
 import { follow, onFigures } from './live.js';
-import { queueJobs } from './queue_jobs.js';
+import { store, stored } from './prefs.js';
 import { settingsDialog } from './queue_settings.js';
-import { reviveDead } from './revive.js';
-import { tiles } from './tiles.js';
 import { tell } from './toast.js';
 
 const PAUSES = { none: 'Not paused', in: 'Input is paused', out: 'Output is paused', all: 'Paused' };
+// A queue that QSTAT does not know may still have delayed jobs.
+const MISSING = { pause: 'none', missing: true };
+const NARROW = matchMedia('(max-width: 640px)');
 
 function pauseControl(name, changed) {
   const select = element(
@@ -38,97 +40,110 @@ function pauseControl(name, changed) {
   return select;
 }
 
+// The line of figures below the name. update(figures, rates) changes their texts.
+function figureLine() {
+  const rows = [
+    ['Oldest queued', (q) => milliseconds(q.oldest)],
+    ['Latency p50', (q) => milliseconds(q.half)],
+    ['Latency p99', (q) => milliseconds(q.most)],
+    ['In/s', (q, now) => rate(now.added)],
+    ['Out/s', (q, now) => rate(now.delivered)],
+    ['Idle workers', (q) => count(q.workers)],
+    ['Keeps done jobs', (q) => (q.retention ? duration(q.retention) : '')],
+    ['Limits', (q) => q.limits],
+  ].map(([label, text]) => ({ label, text, node: element('span', {}, '–') }));
+  const root = facts(rows.map(({ label, node }) => [label, node]));
+
+  root.classList.add('line');
+  return {
+    root,
+    update(figures, now) {
+      for (const { text, node } of rows) {
+        const value = figures.missing ? '–' : text(figures, now);
+        if (node.textContent !== value) node.textContent = value;
+        node.closest('div').hidden = value === '' || value === undefined;
+      }
+    },
+  };
+}
+
+// The charts are open until the user closes them; on a narrow screen they are closed at first.
+function chartsOf(name, query, signal) {
+  const charts = courses({ queue: name, query, signal });
+  const open = (stored('charts') ?? (NARROW.matches ? 'closed' : 'open')) === 'open';
+  const root = element(
+    'details',
+    { class: 'charts', open },
+    element('summary', {}, 'Charts'),
+    charts.ranges,
+    charts.root,
+  );
+  root.addEventListener('toggle', () => store('charts', root.open ? 'open' : 'closed'));
+  return root;
+}
+
 export async function viewQueue({ root, parts, query, signal }) {
   const name = parts[1];
-  let figures = queueFigures(await run(['QSTAT', name], signal)) ?? { len: 0, dead: 0, pause: 'none', missing: true };
-  const numbers = tiles([
-    { name: 'len', label: 'Queued', kind: 'queued' },
-    { name: 'active', label: 'Active', kind: 'active' },
-    { name: 'delayed', label: 'Delayed', kind: 'delayed' },
-    { name: 'held', label: 'Waiting' },
-    { name: 'dead', label: 'Dead', kind: 'dead' },
-    { name: 'added', label: 'In/s' },
-    { name: 'delivered', label: 'Out/s' },
-    { name: 'waiting', label: 'Idle workers' },
-    { name: 'oldest', label: 'Oldest queued' },
-    { name: 'latency', label: 'Latency' },
-    { name: 'limits', label: 'Limits' },
-  ]);
+  let figures = queueFigures(await run(['QSTAT', name], signal)) ?? MISSING;
+  const line = figureLine();
   const rateOf = rates(['added', 'delivered']);
   const state = element('span', { class: 'badges' });
-  const charts = courses({ queue: name, query, signal });
-  const jobs = queueJobs({ name, query, signal });
+  const totals = (wanted) => (wanted === 'all' ? figures.all : wanted === 'queued' ? figures.len : figures[wanted]);
+  const jobs = jobsCard({ queue: name, query, signal, total: totals, deadQueues: () => [name] });
   const pause = pauseControl(name, () => refresh().catch(report));
-  const revive = actionButton(
-    'Revive all dead',
-    { command: 'REVIVE', name },
-    async () => {
-      await reviveDead(name, figures.dead);
-      jobs.reload();
-    },
-    { hidden: true },
-  );
 
   function draw(now) {
-    const change = rateOf(now, figures);
-    for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, count(figures[name]));
-    numbers.set('held', count(figures.waiting));
-    for (const counter of ['added', 'delivered']) {
-      numbers.set(counter, rate(change[counter]), `${count(figures[counter])} in total`);
-    }
-    numbers.set('waiting', count(figures.workers));
-    numbers.set('oldest', milliseconds(figures.oldest));
-    numbers.set('latency', milliseconds(figures.half), figures.most ? `99 %: ${milliseconds(figures.most)}` : '');
-    numbers.set(
-      'limits',
-      figures.limits || 'none',
-      figures.retention ? `keeps done jobs ${duration(figures.retention)}` : '',
-    );
+    line.update(figures, rateOf(now, figures));
+    jobs.drawTotals();
     if (document.activeElement !== pause) pause.value = figures.pause;
-    revive.hidden = !figures.dead;
     state.replaceChildren(
       ...(figures.pause === 'none' ? [] : [badge(PAUSES[figures.pause].toLowerCase(), 'active')]),
-      ...(figures.missing ? [badge('does not exist', 'plain')] : []),
+      ...(figures.untaken ? [badge('no worker', 'active')] : []),
+      ...(figures.missing ? [badge('has queued no job', 'plain')] : []),
     );
   }
 
   async function refresh() {
-    figures = queueFigures(await run(['QSTAT', name], signal)) ?? { ...figures, missing: true };
+    figures = queueFigures(await run(['QSTAT', name], signal)) ?? MISSING;
     draw(Date.now());
   }
+
+  // Reads the figures and the jobs after work that has changed them.
+  const after = (work) => async () => {
+    if (!(await work())) return;
+    await refresh();
+    await jobs.reload();
+  };
 
   root.append(
     element('nav', { class: 'crumbs', 'aria-label': 'Path' }, element('a', { href: '#/queues' }, 'Queues')),
     element(
       'header',
       { class: 'head' },
-      element('h1', {}, bdi(show(name)), ' ', state),
+      element('h1', {}, bdi(show(name), { class: 'name', title: show(name) }), ' ', state),
       element(
         'div',
         { class: 'actions' },
-        revive,
         pause,
-        actionButton('Settings', { command: 'QCONFIG', name }, () => settingsDialog(name)),
+        actionButton('Settings', { command: 'QCONFIG', name }, () => settingsDialog(name).then(refresh)),
         actionButton(
           'Add a job',
           { command: 'ADDJOB', name },
-          async () => {
-            if (await addJobDialog(name)) jobs.reload();
-          },
+          after(() => addJobDialog(name)),
           { class: 'primary' },
         ),
       ),
     ),
-    numbers.root,
-    element('details', { class: 'charts', open: true }, element('summary', {}, 'Charts'), charts.ranges, charts.root),
+    line.root,
+    chartsOf(name, query, signal),
     jobs.root,
   );
   draw(Date.now());
   follow(name);
   signal.addEventListener('abort', () => follow(null));
   onFigures((data) => {
-    const now = queueFigures(data.queue);
-    if (now !== null) figures = now;
+    if (data.queue === undefined) return;
+    figures = queueFigures(data.queue) ?? MISSING;
     draw(data.now);
   }, signal);
 }

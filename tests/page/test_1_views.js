@@ -38,6 +38,11 @@ function tile(page, label, part = '.figure') {
   return page.locator(`.tile:has(.label:text-is("${label}")) ${part}`);
 }
 
+// The number of jobs beside the name of a state.
+function stateCount(page, state) {
+  return page.locator(`.segments [data-value="${state}"] .count`);
+}
+
 module.exports = {
   // Before other tests add queues. The oldest job that is left is in the newest queue.
   async 'the overview has the oldest job of any queue'({ server, browser }) {
@@ -105,16 +110,43 @@ module.exports = {
     await browser.close(page);
   },
 
-  async 'a queue shows its jobs by state'({ server, browser }) {
+  async 'a queue shows its jobs by state and in both orders'({ server, browser }) {
     await server.run(['RPUSH', 'states', 'first', 'second'], ['ADDJOB', 'states', 'later', '0', 'DELAY', '3600']);
     const page = await browser.open(server.url + '#/queue/states');
     await page.waitForSelector('code:has-text("second")');
-    await page.click('.segments button:has-text("delayed")');
     await page.waitForSelector('td .badge-delayed');
+    await page.click('.segments button:has-text("Delayed")');
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+    await page.waitForSelector('td:has-text("due in")');
     assert.match(page.url(), /state=delayed/);
-    await page.click('.segments button:has-text("queued")');
+    await page.click('.segments button:has-text("Queued")');
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    const first = () => page.locator('tbody tr code.preview').first().innerText();
+    assert.equal(await first(), 'first');
+    await page.selectOption('select[aria-label="Order of the jobs"]', 'newest');
+    await until('the newest first', async () => (await first()) === 'second');
+    await page.reload();
+    await page.waitForSelector('tbody tr');
+    assert.equal(await first(), 'second');
+    await browser.close(page);
+  },
+
+  async 'a list of a state without jobs asks the server for nothing'({ server, browser }) {
+    await server.run('RPUSH', 'quiet', ...Array(200).fill('x'));
+    const page = await browser.open(server.url + '#/queue/quiet?state=active');
+    const words = [];
+    page.on('request', (request) => words.push(request.postData() ?? ''));
+    await page.waitForSelector('text=No such job.');
+    const charts = () => words.filter((text) => text.includes('HISTORY')).length;
+    const before = charts();
+    // The charts are read every ten seconds, and the list would be read every five.
+    await until('time has passed', () => charts() > before);
+    assert.deepEqual(
+      words.filter((text) => /JSCAN|SHOW|QPEEK/.test(text)),
+      [],
+    );
+    await server.run('GETJOB', 'FROM', 'quiet');
+    await page.waitForSelector('td:has-text("lease ends in")');
     await browser.close(page);
   },
 
@@ -153,7 +185,7 @@ module.exports = {
     await visit(page, '#/queue/done?state=dead');
     await page.waitForSelector('.error-text:has-text("no such mailbox")');
     await visit(page, '#/queue/done?state=done');
-    await page.waitForSelector('td .badge-done');
+    await page.waitForSelector('time:text-matches("^done .* ago$")');
     await browser.close(page);
   },
 
@@ -200,30 +232,36 @@ module.exports = {
     await browser.close(page);
   },
 
-  async 'a queue has its states and waits'({ server, browser }) {
+  async 'a queue has its states, latency, limits and waiting jobs'({ server, browser }) {
     await server.run(
       ['ADDJOB', 'waits', 'a', '0'],
       ['ADDJOB', 'waits', 'b', '0', 'DELAY', '3600'],
       ['ADDJOB', 'waits', 'c', '0', 'GROUP', 'g'],
       ['ADDJOB', 'waits', 'd', '0', 'GROUP', 'g'],
       ['GETJOB', 'FROM', 'waits'],
+      ['QCONFIG', 'waits', 'SET', 'rate', '600/m', 'server-max-active', '8', 'group-rate', '2/10s'],
     );
     const page = await browser.open(server.url + '#/queue/waits');
-    for (const [label, name] of [
-      ['Queued', 'len'],
-      ['Active', 'active'],
-      ['Delayed', 'delayed'],
-      ['Waiting', 'waiting'],
-    ]) {
-      await until(label, async () => {
+    for (const [state, name] of Object.entries({
+      queued: 'len',
+      active: 'active',
+      delayed: 'delayed',
+      waiting: 'waiting',
+    })) {
+      await until(state, async () => {
         const figures = await server.fields('QSTAT', 'waits');
-        return figures[name] === 1 && (await tile(page, label).innerText()) === '1';
+        return figures[name] === 1 && (await stateCount(page, state).innerText()) === '1';
       });
     }
     const first = await server.run('ADDJOB', 'elsewhere', 'a', '0');
-    await server.run('ADDJOB', 'waits', 'e', '0', 'AFTER', first);
-    await until('the waiting jobs', async () => (await tile(page, 'Waiting').innerText()) === '2');
-    await until('the wait is shown', async () => /^\d/.test(await tile(page, 'Latency').innerText()));
+    await server.run('ADDJOB', 'waits', 'after it', '0', 'AFTER', first);
+    await until('the waiting jobs', async () => (await stateCount(page, 'waiting').innerText()) === '2');
+    await page.click('.segments [data-value="waiting"]');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    await page.waitForSelector('td:has-text("after it")');
+    const fact = (label) => page.locator(`.line div:has(dt:text-is("${label}")) dd`);
+    await until('the latency is shown', async () => /^\d/.test(await fact('Latency p99').innerText()));
+    assert.equal(await fact('Limits').innerText(), '600/m, 8 a server, 2/10s a group');
     await visit(page, '#/queues?filter=waits');
     await page.waitForSelector('th:has-text("Latency p99"):visible');
     await page.waitForSelector('tr:has-text("waits") td:has-text("ms")');

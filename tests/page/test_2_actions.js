@@ -121,9 +121,9 @@ module.exports = {
     await page.click('text=Revive');
     await until('one is queued', async () => (await server.run('QLEN', 'act:dead')) === 1);
     await visit(page, '#/queue/act:dead?state=dead');
-    await page.click('text=Revive all dead');
+    await page.click('text=Revive all 39');
     await page.waitForSelector('dialog h2:has-text("Revive 39 dead jobs of act:dead?")');
-    await page.click('dialog >> button:text-is("Revive 39 dead jobs")');
+    await page.click('dialog >> button:text-is("Revive")');
     await page.waitForSelector('.toast:has-text("revived 39 jobs")');
     assert.equal(await server.run('QLEN', 'act:dead'), 40);
     await browser.close(page);
@@ -157,16 +157,18 @@ module.exports = {
     await page.fill('text=Error contains', 'HTTP 503');
     await page.press('text=Error contains', 'Tab');
     await rows(3);
-    await page.fill('text=Died at least', '3600');
-    await page.press('text=Died at least', 'Tab');
+    await page.locator('td input[type=checkbox]').first().check();
+    await page.waitForSelector('text=Revive all', { state: 'hidden' });
+    await page.click('.selection >> text=Clear');
+    await page.waitForSelector('button:text-is("Delete all 3")');
+    await page.fill('text=Died longer ago than', '1h');
+    await page.press('text=Died longer ago than', 'Tab');
     await page.waitForSelector('text=No such job.');
-    await page.click('text=Delete selected');
-    await page.click('dialog >> button:text-is("Delete the selected dead jobs")');
-    await page.waitForSelector('.toast:has-text("deleted 0 jobs")');
-    await page.fill('text=Died at least', '');
-    await page.press('text=Died at least', 'Tab');
+    await page.waitForSelector('text=Delete all', { state: 'hidden' });
+    await page.fill('text=Died longer ago than', '');
+    await page.press('text=Died longer ago than', 'Tab');
     await rows(3);
-    await page.click('text=Revive selected');
+    await page.click('text=Revive all 3');
     await page.fill('[name=RATE]', '1');
     await page.click('dialog >> button:text-is("Revive")');
     await page.waitForSelector('.toast:has-text("revived 3 jobs")');
@@ -174,7 +176,7 @@ module.exports = {
     await page.fill('text=Error contains', 'HTTP 404');
     await page.press('text=Error contains', 'Tab');
     await rows(3);
-    await page.click('text=Revive selected');
+    await page.click('text=Revive all 3');
     await page.fill('[name=TO]', 'act:moved');
     await page.click('dialog >> button:text-is("Revive")');
     await until('moved', async () => (await server.run('QLEN', 'act:moved')) === 3);
@@ -182,8 +184,8 @@ module.exports = {
     await page.fill('text=Error contains', 'no route');
     await page.press('text=Error contains', 'Tab');
     await rows(3);
-    await page.click('text=Delete selected');
-    await page.click('dialog >> button:text-is("Delete the selected dead jobs")');
+    await page.click('text=Delete all 3');
+    await page.click('dialog >> button:text-is("Delete 3 jobs")');
     await dead(0);
     await browser.close(page);
   },
@@ -237,6 +239,30 @@ module.exports = {
     await page.click('.selection >> text=Delete');
     await page.click('dialog >> button:text-is("Delete 3 jobs")');
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    await browser.close(page);
+  },
+
+  async 'all jobs of a page are selected, cancelled and revived'({ server, browser }) {
+    const ids = await addDead(server, 'act:page', 60);
+    const page = await browser.open(server.url + '#/queue/act:page?state=dead');
+    const rows = (count) => page.waitForFunction((n) => document.querySelectorAll('tbody tr').length === n, count);
+    await rows(50);
+    await page.check('th input');
+    await page.waitForSelector('text=50 jobs selected');
+    await page.click('.selection >> text=Revive');
+    await until('they are queued', async () => (await server.run('QLEN', 'act:page')) === 50);
+    await rows(10);
+    assert.equal(await page.isChecked('th input'), false);
+    await page.click('.segments >> text=Queued');
+    await rows(50);
+    await page.check('th input');
+    await page.locator('td input[type=checkbox]').first().uncheck();
+    assert.equal(await page.isChecked('th input'), false);
+    await page.click('.selection >> text=Cancel');
+    await page.click('dialog >> button:text-is("Cancel 49 jobs")');
+    await until('they are cancelled', async () => (await server.run('QLEN', 'act:page')) === 1);
+    await rows(1);
+    await server.run('DELJOB', ...ids);
     await browser.close(page);
   },
 

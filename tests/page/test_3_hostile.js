@@ -23,7 +23,8 @@ const NAMES = [
 ];
 
 // Queues of other tests.
-const OTHERS = /^#\/queue\/(act:|aged:|many:|mail|orders|done|states|rare|flow|waits|elsewhere|hostile:)/;
+const OTHERS =
+  /^#\/queue\/(act:|aged:|many:|fails:|search:|quiet|mail|orders|done|states|rare|flow|waits|elsewhere|hostile:)/;
 
 function hrefOf(page) {
   return page.locator('tbody tr a').first().getAttribute('href');

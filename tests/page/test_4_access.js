@@ -183,9 +183,8 @@ module.exports = {
     await page.click('.pager >> text=Next');
     await page.waitForSelector('bdi:text-is("job 100")');
     const paged = Date.now();
-    await page.click('.segments >> text=delayed');
+    await page.click('.segments >> text=Delayed');
     await page.waitForSelector('bdi:text-is("the only delayed job")');
-    await page.waitForFunction(() => document.querySelector('.tile .figure').textContent.length > 1);
     console.log(
       `# ${count} jobs: first page ${shown - started} ms, two more ${paged - shown} ms, ` +
         `the only delayed job ${Date.now() - paged} ms`,

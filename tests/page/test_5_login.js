@@ -57,6 +57,9 @@ module.exports = {
     await page.waitForSelector('.live:has-text("no live figures")');
     await visit(page, '#/queue/mail:reader');
     await page.waitForSelector('.live-on:has-text("live")');
+    await page.waitForSelector('[data-value=queued] .count:text-is("1")');
+    await server.run('RPUSH', 'mail:reader', 'y');
+    await page.waitForSelector('[data-value=queued] .count:text-is("2")');
     await visit(page, '#/queue/orders');
     await page.waitForSelector('p:has-text("The user reader has no right on the queue orders.")');
     await visit(page, '#/workers');

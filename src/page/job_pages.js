@@ -1,0 +1,72 @@
+// Reads a list of jobs in pages, and its first page again from time to time.
+import { count } from './format.js';
+import { jobList } from './jobs.js';
+
+// A search through more jobs is not repeated.
+const LOOKED_MAX = 10000;
+// These jobs do not change, so their list is read again only if their number has changed.
+export const AT_REST = ['dead', 'done'];
+
+/*
+ * options(): those of jobList(). show(page) draws { n, jobs, more, looked, total }: the page, its jobs, whether further ones
+ * follow, at how many jobs the server has looked, and how many there were. tell(text) shows how far a long search is, or the
+ * error. Returns { begin(), go(n), refresh() }.
+ */
+export function jobPages({ size, options, signal, show, tell }) {
+  let stop = new AbortController();
+  let list = null;
+  let shown = { n: 0, jobs: [], more: false, looked: 0, total: undefined };
+  let busy = false;
+
+  function draw(page) {
+    shown = page;
+    show(page);
+  }
+
+  async function go(n) {
+    const source = list;
+    const looking = (looked) => {
+      if (looked > LOOKED_MAX && source === list) tell(`The server has looked at ${count(looked)} jobs …`);
+    };
+    busy = true;
+    try {
+      const page = await source.page(n, size, looking);
+      if (source !== list) return;
+      const { looked } = page;
+      tell(
+        looked > LOOKED_MAX
+          ? `The server has looked at ${count(looked)} jobs. This list is not refreshed by itself.`
+          : '',
+      );
+      draw({ n, total: options().total, ...page });
+    } catch (error) {
+      if (source === list) tell(error.name === 'AbortError' ? '' : error.message);
+    } finally {
+      if (source === list) busy = false;
+    }
+  }
+
+  // Reads the first page of a new list.
+  function begin() {
+    stop.abort();
+    stop = new AbortController();
+    list = jobList({ ...options(), signal: AbortSignal.any([signal, stop.signal]) });
+    return go(0);
+  }
+
+  // Reads the first page again. Asks the server for nothing if the number of jobs says that nothing has changed, or if the
+  // search is long.
+  async function refresh() {
+    const { state, total } = options();
+    if (busy || shown.n > 0 || shown.looked > LOOKED_MAX) return;
+    if (total === shown.total && (total === 0 || AT_REST.includes(state))) return void draw(shown);
+    const source = list;
+    const fresh = jobList({ ...options(), signal: stop.signal });
+    const page = await fresh.page(0, size, (looked) => looked <= LOOKED_MAX).catch(() => null);
+    if (signal.aborted || page === null || page.looked > LOOKED_MAX || source !== list || busy || shown.n > 0) return;
+    list = fresh;
+    draw({ n: 0, total, ...page });
+  }
+
+  return { begin, go, refresh };
+}
