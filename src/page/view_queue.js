@@ -10,6 +10,7 @@ import { jobsCard } from './jobs_card.js';
 import { count, duration, milliseconds, rate } from './format.js';
 import { follow, onFigures } from './live.js';
 import { store, stored } from './prefs.js';
+import { emptyQueue } from './queue_empty.js';
 import { settingsDialog } from './queue_settings.js';
 import { tell } from './toast.js';
 
@@ -126,6 +127,12 @@ export async function viewQueue({ root, parts, query, signal }) {
         { class: 'actions' },
         pause,
         actionButton('Settings', { command: 'QCONFIG', name }, () => settingsDialog(name).then(refresh)),
+        actionButton(
+          'Delete jobs',
+          { command: 'DEL', name },
+          after(() => emptyQueue(name, figures)),
+          { class: 'danger-text' },
+        ),
         actionButton(
           'Add a job',
           { command: 'ADDJOB', name },

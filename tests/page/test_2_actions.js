@@ -90,6 +90,33 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'the jobs of a queue are deleted'({ server, browser }) {
+    const queue = 'act:empty';
+    await addDead(server, queue, 3);
+    await server.run(
+      ['RPUSH', queue, 'a', 'b', 'c'],
+      ['GETJOB', 'FROM', queue],
+      ['ADDJOB', queue, 'later', '0', 'DELAY', '1000'],
+    );
+    const first = await server.run('ADDJOB', 'elsewhere', 'a', '0');
+    await server.run('ADDJOB', queue, 'after it', '0', 'AFTER', first);
+    const page = await browser.open(`${server.url}#/queue/${queue}`);
+    const left = (...states) => server.run('QLEN', queue, ...states);
+    await page.click('.head >> text=Delete jobs');
+    await page.waitForSelector('dialog label:has-text("Queued: 2")');
+    await page.click('dialog >> button:text-is("Delete the jobs")');
+    await until('no job is queued', async () => (await left()) === 0);
+    assert.equal(await left('ACTIVE', 'DELAYED', 'DEAD'), 5);
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await page.click('.head >> text=Delete jobs');
+    await page.check('dialog >> [name=others]');
+    await page.check('dialog >> [name=dead]');
+    await page.click('dialog >> button:text-is("Delete the jobs")');
+    await until('no job is left', async () => (await left('ALL', 'DEAD', 'AFTER')) === 0);
+    await page.waitForSelector('text=No such job.');
+    await browser.close(page);
+  },
+
   async 'a job is delayed, queued, copied and deleted'({ server, browser }) {
     const id = await server.run('ADDJOB', 'act:job', 'x', '0');
     const state = async () => (await server.fields('SHOW', id))?.state;

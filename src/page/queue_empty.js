@@ -1,0 +1,48 @@
+// Deletes the jobs of a queue.
+import { run } from './api.js';
+import { show } from './bytes.js';
+import { formDialog, progressDialog } from './dialog.js';
+import { count, plural } from './format.js';
+import { tell } from './toast.js';
+
+const STEP = 1000;
+
+// Deletes jobs that are neither queued nor dead. A job that ends before its turn is left out.
+async function deleteUnqueued(name) {
+  const progress = progressDialog(`Deleting jobs of ${show(name)}`);
+  let cursor = '0';
+  let deleted = 0;
+  try {
+    do {
+      const found = await run(['JSCAN', cursor, 'COUNT', STEP, 'QUEUE', name, 'STATE', 'active', 'STATE', 'waiting']);
+      cursor = found[0];
+      if (found[1].length > 0) deleted += await run(['DELJOB', ...found[1]]);
+      progress.set(deleted, `${plural(deleted, 'job')} deleted.`);
+    } while (cursor !== '0' && !progress.stopped);
+  } finally {
+    progress.close();
+  }
+}
+
+// figures: those of the queue now. Returns true if jobs were deleted.
+export async function emptyQueue(name, figures) {
+  const others = figures.active + figures.delayed + figures.waiting;
+  const choice = (field, text, value) => ({ name: field, type: 'checkbox', value, label: text });
+  return formDialog({
+    title: `Delete jobs of ${show(name)}?`,
+    text: 'Nothing brings them back. The queue and its settings stay.',
+    fields: [
+      choice('queued', `Queued: ${count(figures.len)}`, '1'),
+      choice('others', `Active, delayed and waiting: ${count(others)}`, '0'),
+      choice('dead', `Dead: ${count(figures.dead)}`, '0'),
+    ],
+    label: 'Delete the jobs',
+    danger: true,
+    submit: async (chosen) => {
+      if (chosen.queued) await run(['DEL', name]);
+      if (chosen.dead) await run(['DELDEAD', name]);
+      if (chosen.others) await deleteUnqueued(name);
+      tell(`The chosen jobs of ${show(name)} are deleted.`);
+    },
+  });
+}
