@@ -5,6 +5,7 @@ import { badge, element } from './dom.js';
 
 // The views that show more about a finding.
 const VIEWS = {
+  'dead-jobs': ['#/dead', 'Dead jobs'],
   'ready-jobs': ['#/queues?sort=oldest&order=down', 'Queues'],
   'running-jobs': ['#/workers', 'Workers'],
   servers: ['#/nodes', 'Nodes'],

@@ -5,6 +5,7 @@ import { showDialog } from './dialog.js';
 const VIEWS = {
   o: ['Overview', '#/'],
   q: ['Queues', '#/queues'],
+  x: ['Dead jobs', '#/dead'],
   w: ['Workers', '#/workers'],
   s: ['Schedules', '#/schedules'],
   n: ['Nodes', '#/nodes'],

@@ -3,10 +3,11 @@ import { ConnectionError, CommandError, LoginError, logout, onLoginNeeded, sessi
 import { show } from './bytes.js';
 import { bdi, button, element } from './dom.js';
 import { listenKeys } from './keys.js';
-import { follow, onConnection, stopFollowing } from './live.js';
+import { follow, onConnection, onFigures, stopFollowing } from './live.js';
 import { parse } from './router.js';
 import { shell } from './shell.js';
 import { nextTheme } from './theme.js';
+import { viewDead } from './view_dead.js';
 import { viewDoctor } from './view_doctor.js';
 import { viewJob } from './view_job.js';
 import { viewLogin } from './view_login.js';
@@ -26,6 +27,7 @@ const VIEWS = {
   queues: [viewQueues, 'queues', 1],
   queue: [viewQueue, 'queues', 2],
   job: [viewJob, 'queues', 2],
+  dead: [viewDead, 'dead', 1],
   workers: [viewWorkers, 'workers', 1],
   schedules: [viewSchedules, 'schedules', 1],
   nodes: [viewNodes, 'nodes', 1],
@@ -139,6 +141,7 @@ const help = listenKeys({
   theme: () => document.querySelector('.menu-end button')?.click() ?? nextTheme(),
 });
 
+onFigures(({ server }) => server && frame?.setDead(server.dead), new AbortController().signal);
 onLoginNeeded(() => frame && askLogin());
 onConnection((state) => frame?.setConnection(state), askLogin);
 addEventListener('hashchange', () => frame && showView({ focus: true }));

@@ -30,6 +30,10 @@ export function parse(hash) {
   }
 }
 
+export function queuesAddress(query) {
+  return address(['queues'], query);
+}
+
 export function queueAddress(name, query) {
   return address(['queue', name], query);
 }

@@ -1,12 +1,15 @@
 // The frame of all views: navigation, search, state of the connection, user.
+import { run } from './api.js';
 import { show } from './bytes.js';
 import { bdi, button, element, icon } from './dom.js';
-import { jobAddress, queueAddress } from './router.js';
+import { count } from './format.js';
+import { jobAddress, queueAddress, queuesAddress } from './router.js';
 import { nextTheme, theme } from './theme.js';
 
 const VIEWS = [
   ['overview', 'Overview', '#/'],
   ['queues', 'Queues', '#/queues'],
+  ['dead', 'Dead jobs', '#/dead'],
   ['workers', 'Workers', '#/workers'],
   ['schedules', 'Schedules', '#/schedules'],
   ['nodes', 'Nodes', '#/nodes'],
@@ -15,15 +18,26 @@ const VIEWS = [
 ];
 const JOB_ID = /^D-[0-9a-f]{8}-[A-Za-z0-9+/]{24}-[0-9a-f]{4}$/;
 
-function search(text) {
-  if (text !== '') location.hash = JOB_ID.test(text) ? jobAddress(text) : queueAddress(text);
+// The ID of a job in the list of this view that has this text, or null.
+function listedJob(text) {
+  const links = [...document.querySelectorAll('main td a[title^="D-"]')];
+  return links.find((link) => link.title.slice(11).startsWith(text))?.title ?? null;
+}
+
+// Goes to the job with that ID, also if it is the short form of an ID in this view; to the queue of that name; or to the
+// queues whose names contain the text.
+async function search(text) {
+  const id = JOB_ID.test(text) ? text : text.length >= 12 ? listedJob(text) : null;
+  if (id !== null) return jobAddress(id);
+  const figures = await run(['QSTAT', text]).catch(() => null);
+  return figures === null ? queuesAddress({ filter: text }) : queueAddress(text);
 }
 
 function searchForm() {
   const input = element('input', {
     type: 'search',
     id: 'search',
-    placeholder: 'Job ID or queue',
+    placeholder: 'Queue or job ID',
     autocomplete: 'off',
     spellcheck: 'false',
     'aria-label': 'Search a job by its ID, or a queue by its name',
@@ -34,10 +48,12 @@ function searchForm() {
     {
       class: 'search',
       role: 'search',
-      onsubmit: (event) => {
+      onsubmit: async (event) => {
         event.preventDefault();
-        search(input.value.trim());
+        const text = input.value.trim();
+        input.value = '';
         input.blur();
+        if (text !== '') location.hash = await search(text);
       },
     },
     icon('search'),
@@ -68,10 +84,13 @@ function themeButton() {
   return node;
 }
 
-/* session: that of api.js. Returns { root, main, setView, setConnection }. */
+/* session: that of api.js. Returns { root, main, setView, setDead, setConnection }. */
 export function shell(session, { logout, help }) {
   const main = element('main', { id: 'main', tabindex: -1 });
-  const links = VIEWS.map(([name, label, href]) => element('a', { href, 'data-view': name }, icon(name), label));
+  const dead = element('span', { class: 'badge badge-dead', hidden: true });
+  const links = VIEWS.map(([name, label, href]) =>
+    element('a', { href, 'data-view': name }, icon(name), label, name === 'dead' ? dead : null),
+  );
   const state = element('span', { class: 'live', role: 'status' }, 'connecting');
   const banner = element('div', { class: 'banner', role: 'alert', hidden: true });
   const menu = element(
@@ -134,6 +153,11 @@ export function shell(session, { logout, help }) {
         if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
         else link.removeAttribute('aria-current');
       }
+    },
+    // The number of dead jobs stands in the menu.
+    setDead(n) {
+      dead.textContent = count(n);
+      dead.hidden = n === 0;
     },
     // now: a state of live.js.
     setConnection(now) {

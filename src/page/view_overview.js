@@ -85,7 +85,7 @@ export async function viewOverview({ root, query, signal }) {
     { name: 'len', label: 'Queued', kind: 'queued', href: '#/queues?sort=len&order=down' },
     { name: 'active', label: 'Active', kind: 'active', href: '#/workers' },
     { name: 'delayed', label: 'Delayed', kind: 'delayed', href: '#/queues?sort=delayed&order=down' },
-    { name: 'dead', label: 'Dead', kind: 'dead', href: '#/queues?sort=dead&order=down' },
+    { name: 'dead', label: 'Dead', kind: 'dead', href: '#/dead' },
     { name: 'oldest', label: 'Oldest queued job', kind: 'plain', href: '#/queues' },
   ]);
   const charts = courses({ queue: null, query, signal });
@@ -106,7 +106,7 @@ export async function viewOverview({ root, query, signal }) {
     name: 'dead',
     empty: 'No job is dead.',
     columns: [figure('Dead', 'dead')],
-    href: '#/queues?sort=dead&order=down',
+    href: '#/dead',
     all: 'All dead jobs',
     signal,
   });

@@ -43,6 +43,15 @@ function stateCount(page, state) {
   return page.locator(`.segments [data-value="${state}"] .count`);
 }
 
+async function addDead(server, queue, errors) {
+  const ids = await server.run(...errors.map((_, i) => ['ADDJOB', queue, `body ${i}`, '0', 'ATTEMPTS', '1']));
+  await server.run(
+    ['GETJOB', 'COUNT', errors.length, 'FROM', queue],
+    ...ids.map((id, i) => ['NACK', 'ERROR', errors[i], id]),
+  );
+  return ids;
+}
+
 module.exports = {
   // Before other tests add queues. The oldest job that is left is in the newest queue.
   async 'the overview has the oldest job of any queue'({ server, browser }) {
@@ -75,6 +84,39 @@ module.exports = {
     await page.waitForSelector('.legend li:has-text("failed") strong:text-matches("[0-9]")');
     await page.click('text=6 hours');
     await page.waitForFunction(() => location.hash.includes('range=hours'));
+    await browser.close(page);
+  },
+
+  async 'dead jobs of all queues are listed by queue and by error, the newest first'({ server, browser }) {
+    const trace = 'Traceback (most recent call last):\n  File "a.py", line 7, in run\nOSError: disk 17 is full';
+    await addDead(server, 'fails:a', ['HTTP 503', 'HTTP 503', 'HTTP 404', 'timeout after 30 s', 'timeout after 31 s']);
+    await addDead(server, 'fails:b', [trace]);
+    const page = await browser.open(server.url);
+    await page.waitForSelector('nav .badge:text-is("6")');
+    await page.locator('section:has(h2:text-is("Dead jobs by queue")) tr', { hasText: 'fails:a' }).waitFor();
+    await tile(page, 'Dead').click();
+    await page.waitForSelector('text=6 dead jobs in 2 queues.');
+    const card = (title) => page.locator(`section:has(h2:text-is("${title}"))`);
+    await card('By queue').locator('tr:has-text("fails:a") td:text-is("5")').waitFor();
+    for (const [text, count] of [
+      ['HTTP 503', 2],
+      ['HTTP 404', 1],
+      ['timeout after … s', 2],
+      ['OSError: disk 17 is full', 1],
+    ])
+      await card('By error').locator(`tr:has(bdi:text-is("${text}")) td:text-is("${count}")`).waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('.jobs tbody tr').length === 6);
+    assert.match(await page.locator('.jobs tbody tr').first().innerText(), /fails:b[^]*OSError: disk 17 is full/);
+    await page.click('button:has-text("timeout after … s")');
+    await page.waitForFunction(() => document.querySelectorAll('.jobs tbody tr').length === 2);
+    await page.waitForSelector('button:text-is("Revive all 2")');
+    assert.match(page.url(), /error=timeout%20after/);
+    await page.click('button:text-is("Delete all 2")');
+    await page.click('dialog >> button:text-is("Delete 2 jobs")');
+    await page.waitForSelector('.toast:has-text("deleted 2 jobs")');
+    await page.waitForSelector('text=4 dead jobs in 2 queues.');
+    await server.run(['DELDEAD', 'fails:a'], ['DELDEAD', 'fails:b']);
+    await page.waitForSelector('text=0 dead jobs in 0 queues.');
     await browser.close(page);
   },
 
@@ -147,6 +189,27 @@ module.exports = {
     );
     await server.run('GETJOB', 'FROM', 'quiet');
     await page.waitForSelector('td:has-text("lease ends in")');
+    await browser.close(page);
+  },
+
+  async 'the search finds queues by name and by a part, and jobs by both forms of the ID'({ server, browser }) {
+    const id = await server.run('ADDJOB', 'search:one', 'x', '0');
+    await server.run('RPUSH', 'search:two', 'x');
+    const page = await browser.open(server.url);
+    const search = async (text) => {
+      await page.waitForSelector('.view:not([aria-busy]) h1');
+      await page.fill('#search', text);
+      await page.press('#search', 'Enter');
+      await until('the field is empty', async () => (await page.inputValue('#search')) === '');
+    };
+    await search('search:one');
+    await page.waitForSelector('h1:has-text("search:one")');
+    await page.waitForSelector('tbody tr');
+    await search(await page.locator('tbody tr a').first().innerText());
+    await page.waitForSelector('h1:has-text("Job")');
+    assert.ok(page.url().endsWith(encodeURIComponent(id)));
+    await search('search:');
+    await page.waitForSelector('text=2 queues of');
     await browser.close(page);
   },
 
@@ -283,7 +346,8 @@ module.exports = {
     await page.waitForSelector('code:has-text("QLEN slowest")');
     await visit(page, '#/doctor');
     await page.waitForSelector('text=Checked at');
-    await page.waitForSelector('code:has-text("dead-jobs")');
+    await page.click('li:has(code:text-is("dead-jobs")) >> a:text-is("Dead jobs")');
+    await page.waitForSelector('h1:text-is("Dead jobs")');
     await browser.close(page);
   },
 
@@ -292,6 +356,7 @@ module.exports = {
     await page.waitForSelector('.view h1');
     for (const [key, title] of [
       ['q', 'Queues'],
+      ['x', 'Dead jobs'],
       ['w', 'Workers'],
       ['s', 'Schedules'],
       ['n', 'Nodes'],

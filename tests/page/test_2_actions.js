@@ -293,6 +293,18 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'dead jobs of several queues are revived'({ server, browser }) {
+    await server.run(['DELDEAD', 'act:edit'], ['DELDEAD', 'act:letters']);
+    await addDead(server, 'act:many:a', 3);
+    await addDead(server, 'act:many:b', 2);
+    const page = await browser.open(server.url + '#/dead?error=failed');
+    await page.click('button:text-is("Revive all 5")');
+    await page.click('dialog >> button:text-is("Revive")');
+    await page.waitForSelector('.toast:has-text("revived 5 jobs")');
+    assert.deepEqual(await server.run(['QLEN', 'act:many:a'], ['QLEN', 'act:many:b']), [3, 2]);
+    await browser.close(page);
+  },
+
   async 'the jobs of a worker are released'({ server, browser }) {
     await server.run(...Array.from({ length: 3 }, (_, i) => ['ADDJOB', 'act:workers', `job ${i}`, '0']));
     await server.run(['CLIENT', 'SETNAME', 'mailer-1'], ['GETJOB', 'COUNT', '3', 'FROM', 'act:workers']);
