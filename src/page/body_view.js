@@ -1,6 +1,6 @@
 // Bytes of a job as text, as JSON or as hexadecimal digits.
 import { hexDump, isBytes, toBytes } from './bytes.js';
-import { button, element } from './dom.js';
+import { button, card, element, segments } from './dom.js';
 import { byteSize } from './format.js';
 import { tell, tellError } from './toast.js';
 
@@ -28,44 +28,46 @@ function forms(value) {
   return { list, size: bytes.length };
 }
 
-function copyButton(value) {
-  return button(
-    'Copy',
-    async () => {
-      try {
-        await navigator.clipboard.writeText(isBytes(value) ? value.base64 : value);
-        tell(isBytes(value) ? 'The bytes are in the clipboard, as base64.' : 'The text is in the clipboard.');
-      } catch {
-        tellError('The browser does not let the page use the clipboard.');
-      }
-    },
-    { class: 'small' },
-  );
+export function copyButton(value, label = 'Copy') {
+  const work = async () => {
+    try {
+      await navigator.clipboard.writeText(isBytes(value) ? value.base64 : value);
+      tell(isBytes(value) ? 'The bytes are in the clipboard, as base64.' : 'The text is in the clipboard.');
+    } catch {
+      tellError('The browser does not let the page use the clipboard.');
+    }
+  };
+  return button('Copy', work, { class: 'small', 'aria-label': label });
 }
 
-export function bodyView(value, noun) {
+export function bodyCard(title, value) {
   const { list, size } = forms(value);
+  const noun = title.toLowerCase();
   const pre = element('pre', { tabindex: 0, role: 'region', 'aria-label': `The ${noun}` });
-  const cut = element('p', { class: 'muted', hidden: true }, `Only the beginning is shown.`);
-  const choice = element('div', { class: 'segments', role: 'group', 'aria-label': `Form of the ${noun}` });
+  const cut = element('p', { class: 'muted', hidden: true }, 'Only the beginning is shown.');
+  const texts = Object.fromEntries(list);
 
-  function choose(label, text) {
-    pre.textContent = text.slice(0, SHOWN_MAX);
-    cut.hidden = text.length <= SHOWN_MAX && !(label === 'Hex' && size > SHOWN_MAX / 4);
-    for (const node of choice.children) node.setAttribute('aria-pressed', String(node.textContent === label));
+  function choose(label) {
+    pre.textContent = texts[label].slice(0, SHOWN_MAX);
+    cut.hidden = texts[label].length <= SHOWN_MAX && !(label === 'Hex' && size > SHOWN_MAX / 4);
   }
 
-  choice.append(...list.map(([label, text]) => button(label, () => choose(label, text))));
-  choose(...list[0]);
-  return element(
-    'div',
-    {},
+  const labels = Object.keys(texts);
+  const choice = segments(
+    `Form of the ${noun}`,
+    Object.fromEntries(labels.map((label) => [label, label])),
+    labels[0],
+    choose,
+  );
+  choose(labels[0]);
+  return card(
+    title,
     element(
       'div',
-      { class: 'actions body-actions' },
-      choice,
+      { class: 'actions' },
       element('span', { class: 'muted' }, byteSize(size)),
-      copyButton(value),
+      choice.root,
+      copyButton(value, `Copy the ${noun}`),
     ),
     pre,
     cut,

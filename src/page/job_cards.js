@@ -1,63 +1,58 @@
-// The parts of a job that only some jobs have: headers, progress, errors, predecessors, batch.
+// The parts of a job that only some jobs have: progress, errors of its attempts, headers, predecessors, batch.
 import { CommandError, noteRefusal, refusalOf, run } from './api.js';
-import { preview, show } from './bytes.js';
+import { jobLink, queueLink, timeNode } from './cells.js';
+import { headline, preview, show, textOf } from './bytes.js';
 import { badge, bdi, card, element, facts } from './dom.js';
-import { ago, count, time } from './format.js';
-import { jobAddress, queueAddress } from './router.js';
+import { count, time } from './format.js';
+import { jobAddress } from './router.js';
 import { table } from './table.js';
 
-function headersCard(headers) {
+export function headersCard({ headers }) {
+  if (!headers) return null;
   const rows = Object.entries(headers).map(([name, text]) => [bdi(show(name)), bdi(show(text))]);
   return card('Headers', null, facts(rows));
 }
 
-function progressCard({ at, percent, text }) {
+export function progressCard({ at, percent, text }) {
   return card(
     'Progress',
-    null,
+    timeNode(at),
     element('progress', { max: 100, value: percent, 'aria-label': 'Progress of the job' }),
     element('p', {}, `${count(percent)} %`, text ? ': ' : '', text ? bdi(show(text)) : ''),
-    element('p', { class: 'muted' }, `${time(at)} (${ago(at)})`),
   );
 }
 
-function errorsCard(errors) {
-  const grid = table({
-    caption: 'Errors of all attempts',
-    empty: 'No attempt has failed.',
-    key: (entry) => String(errors.indexOf(entry)),
-    columns: [
-      { label: 'Attempt', number: true, text: (entry) => count(entry.attempt) },
-      { label: 'Time', text: (entry) => time(entry.at) },
-      {
-        label: 'Error',
-        class: 'wide',
-        text: (entry) => show(entry.error),
-        node: (entry) => element('span', { class: 'error-text' }, bdi(show(entry.error))),
-      },
-    ],
-  });
-  grid.update(errors);
-  return card('Errors of all attempts', null, grid.root);
+function attemptLine({ attempt, at, error }) {
+  const text = textOf(error);
+  const line = [
+    element('span', { class: 'muted' }, `Attempt ${count(attempt)}, `, timeNode(at)),
+    bdi(preview(headline(error), 300)),
+  ];
+  if (!text.trim().includes('\n')) return element('li', {}, line);
+  return element('li', {}, element('details', {}, element('summary', {}, line), element('pre', { tabindex: 0 }, text)));
+}
+
+// The newest error first. The server keeps the beginning of each, so an only one may repeat the card of the error.
+export function attemptsCard({ errors, error }) {
+  if (!errors?.length) return null;
+  if (errors.length === 1 && error && textOf(error).startsWith(textOf(errors[0].error))) return null;
+  return card('Failed attempts', null, element('ol', { class: 'attempts' }, errors.map(attemptLine).reverse()));
 }
 
 function predecessorsCard(list) {
+  const result = ([, , value]) => (value === null ? '–' : preview(value));
   const grid = table({
     caption: 'Predecessors',
     empty: 'The job waits for no other job.',
     key: ([id]) => id,
     columns: [
-      {
-        label: 'Job',
-        text: ([id]) => id,
-        node: ([id]) => element('a', { href: jobAddress(id), title: id }, element('code', {}, id.slice(11, 23))),
-      },
+      { label: 'Job', text: ([id]) => id, node: ([id]) => jobLink(id) },
       { label: 'State', text: ([, state]) => state, node: ([, state]) => badge(state) },
       {
         label: 'Result',
         class: 'wide',
-        text: ([, , result]) => (result === null ? '–' : preview(result)),
-        node: ([, , result]) => (result === null ? '–' : element('code', { class: 'preview' }, bdi(preview(result)))),
+        text: result,
+        node: (row) => element('code', { class: 'preview' }, bdi(result(row))),
       },
     ],
   });
@@ -68,23 +63,23 @@ function predecessorsCard(list) {
 function batchCard(batch) {
   const ended = batch.total - batch.pending;
   const at = (seconds) => (seconds === null ? undefined : time(seconds * 1000));
+  const some = (n) => (n > 0 ? count(n) : undefined);
   return card(
     'Batch',
-    null,
+    badge(batch.state),
     element('progress', { max: Math.max(1, batch.total), value: ended, 'aria-label': 'Progress of the batch' }),
-    element('p', {}, `${count(ended)} of ${count(batch.total)} jobs have ended. `, badge(batch.state)),
+    element('p', {}, `${count(ended)} of ${count(batch.total)} jobs have ended.`),
     facts([
       ['ID', element('a', { href: jobAddress(batch.id) }, element('code', {}, batch.id))],
-      ['Queue', element('a', { href: queueAddress(batch.queue) }, bdi(show(batch.queue)))],
-      ['Pending', count(batch.pending)],
-      ['Done', count(batch.done)],
-      ['Failed', count(batch.failed)],
-      ['Cancelled', count(batch.cancelled)],
+      ['Queue', queueLink(batch.queue)],
+      ['Done', some(batch.done)],
+      ['Failed', some(batch.failed)],
+      ['Cancelled', some(batch.cancelled)],
       ['Created', at(batch['created-at'])],
       ['Closed', at(batch['closed-at'])],
       ['First failure', at(batch['failed-at'])],
       ['Complete', at(batch['completed-at'])],
-      ['Outer batch', batch.parent ? element('a', { href: jobAddress(batch.parent) }, batch.parent) : undefined],
+      ['Outer batch', batch.parent ? jobLink(batch.parent) : undefined],
     ]),
   );
 }
@@ -110,14 +105,5 @@ export async function relationCards(id, signal) {
   return [
     ...(predecessors?.length ? [predecessorsCard(predecessors)] : []),
     ...(batch === null ? [] : [batchCard(batch)]),
-  ];
-}
-
-// The cards of what SHOW says of the job.
-export function ownCards(job) {
-  return [
-    ...(job.progress ? [progressCard(job.progress)] : []),
-    ...(job.errors ? [errorsCard(job.errors)] : []),
-    ...(job.headers ? [headersCard(job.headers)] : []),
   ];
 }

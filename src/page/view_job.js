@@ -1,53 +1,55 @@
 // One job: what SHOW says, its body, and its actions.
 import { CommandError, run } from './api.js';
 import { actionButton } from './actions.js';
-import { bodyView } from './body_view.js';
+import { bodyCard, copyButton } from './body_view.js';
+import { queueLink } from './cells.js';
 import { isBytes, show } from './bytes.js';
 import { confirmAction, formDialog } from './dialog.js';
-import { badge, bdi, button, card, element, facts, head } from './dom.js';
+import { badge, bdi, button, card, element, every, facts, head } from './dom.js';
 import { addJobDialog, bodyField, optionFields, optionWords, wordOfBody } from './job_form.js';
 import { ago, count, duration, fromNow, plural, time } from './format.js';
-import { ownCards, relationCards } from './job_cards.js';
+import { attemptsCard, headersCard, progressCard, relationCards } from './job_cards.js';
 import { readJob } from './jobs.js';
 import { queueAddress } from './router.js';
 import { tell } from './toast.js';
 
-function wait(ms) {
-  return ms === null ? 'never' : fromNow(Date.now() + ms);
+const WATCH_MS = 3000;
+
+function some(n) {
+  return n > 0 ? count(n) : undefined;
 }
 
-const FACTS = [
-  ['ID', (j) => element('code', {}, j.id)],
-  ['Queue', (j) => element('a', { href: queueAddress(j.queue) }, bdi(show(j.queue)))],
-  ['Created', (j) => `${time(j.created)} (${ago(j.created)})`],
-  [
-    'Next delivery',
-    (j) => (j.state === 'active' || j.state === 'delayed' ? wait(j['next-requeue-within']) : undefined),
-  ],
-  [
-    'Removed in',
-    (j) => (j.state === 'dead' ? undefined : j.state === 'done' ? duration(j['kept-for']) : duration(j.ttl)),
-  ],
-  ['Finished', (j) => (j['finished-at'] ? time(j['finished-at']) : undefined)],
-  ['Died', (j) => (j['died-at'] ? time(j['died-at'] * 1000) : undefined)],
-  ['Waits for', (j) => (j.pending === undefined ? undefined : plural(j.pending, 'job'))],
-  ['Worker', (j) => (j.worker ? bdi(show(j.worker)) : undefined)],
-  ['Priority', (j) => count(j.priority)],
-  ['Delay', (j) => duration(j.delay)],
-  ['Retry', (j) => duration(j.retry)],
-  ['Deliveries', (j) => (j.deliveries === undefined ? undefined : count(j.deliveries))],
-  ['Attempts', (j) => (j.attempts ? count(j.attempts) : undefined)],
-  ['Backoff', (j) => (j.backoff ? duration(j.backoff) : undefined)],
-  ['Refused by workers', (j) => count(j.nacks)],
-  ['Delivered again', (j) => count(j['additional-deliveries'])],
-  ['Dead queue', (j) => (j.deadqueue ? bdi(show(j.deadqueue)) : undefined)],
-  ['Unique key', (j) => (j.unique ? bdi(show(j.unique)) : undefined)],
-  ['Group', (j) => (j.group ? bdi(show(j.group)) : undefined)],
-  ['Copies', (j) => count(j.repl)],
-];
+function clock(ms) {
+  return ms ? element('span', {}, time(ms), element('small', {}, ` ${ago(ms)}`)) : undefined;
+}
 
-function factsOf(job) {
-  return FACTS.map(([label, value]) => [label, value(job)]);
+// The facts of a job; those that it does not have are undefined.
+function factsOf(j) {
+  const due = j['next-requeue-within'];
+  const next = due === null ? 'never' : fromNow(Date.now() + due);
+  const ends = { dead: undefined, done: j['kept-for'] }[j.state] ?? j.ttl;
+  return facts([
+    ['Queue', queueLink(j.queue)],
+    ['Created', clock(j.created)],
+    ['Died', clock(j.died)],
+    ['Done', clock(j['finished-at'])],
+    ['Lease ends', j.state === 'active' ? next : undefined],
+    ['Due', j.state === 'delayed' ? next : undefined],
+    ['Waits for', j.pending === undefined ? undefined : plural(j.pending, 'job')],
+    ['Worker', j.worker ? bdi(show(j.worker)) : undefined],
+    ['Attempts', j.attempts ? `${count(j.deliveries)} of ${count(j.attempts)}` : some(j.deliveries)],
+    ['Failures', some(j.nacks)],
+    ['Redeliveries', some(j['additional-deliveries'])],
+    ['Priority', j.priority ? count(j.priority) : undefined],
+    ['Retry', duration(j.retry)],
+    ['Back-off', j.backoff ? duration(j.backoff) : undefined],
+    ['Delay', j.delay ? duration(j.delay) : undefined],
+    ['Is removed in', j.state === 'dead' ? undefined : duration(ends)],
+    ['Queue of dead jobs', j.deadqueue ? queueLink(j.deadqueue) : undefined],
+    ['Unique key', j.unique ? bdi(show(j.unique)) : undefined],
+    ['Group', j.group ? bdi(show(j.group)) : undefined],
+    ['ID', [element('code', {}, j.id), ' ', copyButton(j.id, 'Copy the ID')]],
+  ]);
 }
 
 // WORKING keeps a queued job out of its queue, and NACK delays any other job.
@@ -146,7 +148,8 @@ function actionsOf(job, reload) {
     'Cancel the job': ['CANCEL', () => cancel(job, reload), danger],
     Delay: ['NACK', () => delayJob(job, reload)],
     Edit: ['EDITDEAD', () => edit(job, reload)],
-    'Queue now': ['ENQUEUE', () => enqueue(job, reload), { class: 'primary' }],
+    // Another worker gets an active job, too.
+    'Queue now': ['ENQUEUE', () => enqueue(job, reload), { class: job.state === 'active' ? '' : 'primary' }],
     Revive: ['ENQUEUE', () => enqueue(job, reload), { class: 'primary' }],
   };
   const copy = () => addJobDialog(job.queue, copyOf(job), `Add a copy to ${show(job.queue)}`);
@@ -158,50 +161,69 @@ function actionsOf(job, reload) {
   return element(
     'div',
     { class: 'actions' },
-    button('Refresh', reload),
     actionButton('Add a copy', { command: 'ADDJOB', name: job.queue }, copy),
     own,
   );
-}
-
-function textCard(title, value) {
-  return card(title, null, bodyView(value, title.toLowerCase()));
 }
 
 function isGiven(value) {
   return value !== undefined && value !== null && (isBytes(value) || value !== '');
 }
 
+function textCard(title, value) {
+  return isGiven(value) ? bodyCard(title, value) : null;
+}
+
+function missing(id) {
+  return element(
+    'p',
+    { class: 'empty' },
+    'The job ',
+    element('code', {}, bdi(show(id))),
+    ' does not exist: it was acknowledged, deleted or has expired, or it never existed.',
+  );
+}
+
+// Shows the progress of the job. Reads the view again when the job has changed otherwise, unless a dialog is open.
+function watch(job, progress, signal, reload) {
+  const mark = (j) => JSON.stringify([j?.state, j?.nacks, j?.['additional-deliveries']]);
+  every(WATCH_MS, signal, async () => {
+    if (document.querySelector('dialog')) return;
+    const now = await run(['SHOW', job.id], signal).then(readJob, () => job);
+    if (signal.aborted) return;
+    if (mark(now) !== mark(job)) reload();
+    else if (now?.progress) progress.replaceChildren(progressCard(now.progress));
+  });
+}
+
 export async function viewJob({ root, parts, signal, reload }) {
   const id = parts[1];
   const job = readJob(await run(['SHOW', id], signal));
-
   const relations = await relationCards(id, signal);
 
-  if (job === null && relations.length > 0) {
-    root.append(head('Batch', button('Refresh', reload)), ...relations);
-    return;
-  }
   if (job === null) {
     root.append(
-      head('Job', button('Refresh', reload)),
-      element(
-        'p',
-        { class: 'empty' },
-        'The job ',
-        element('code', {}, bdi(show(id))),
-        ' does not exist: it was acknowledged, deleted or has expired, or it never existed.',
-      ),
+      head(relations.length > 0 ? 'Batch' : 'Job', button('Refresh', reload)),
+      ...(relations.length > 0 ? relations : [missing(id)]),
     );
     return;
   }
+  const progress = element('div', { class: 'slot' }, job.progress ? progressCard(job.progress) : null);
+  const main = [
+    textCard('Error', job.error),
+    progress,
+    attemptsCard(job),
+    textCard('Result', job.result),
+    bodyCard('Body', job.body),
+    ...relations,
+  ];
   root.append(
     element(
       'nav',
       { class: 'crumbs', 'aria-label': 'Path' },
       element('a', { href: '#/queues' }, 'Queues'),
       ' / ',
-      element('a', { href: queueAddress(job.queue) }, bdi(show(job.queue))),
+      queueLink(job.queue, { state: job.state === 'queued' ? '' : job.state }),
     ),
     element(
       'header',
@@ -209,11 +231,12 @@ export async function viewJob({ root, parts, signal, reload }) {
       element('h1', {}, 'Job ', element('code', {}, job.id.slice(11, 23)), ' ', badge(job.state)),
       actionsOf(job, reload),
     ),
-    ...(isGiven(job.error) ? [textCard('Error', job.error)] : []),
-    ...ownCards(job),
-    ...relations,
-    ...(isGiven(job.result) ? [textCard('Result', job.result)] : []),
-    card('Facts', null, facts(factsOf(job))),
-    textCard('Body', job.body),
+    element(
+      'div',
+      { class: 'beside' },
+      element('div', {}, main),
+      element('aside', { 'aria-label': 'Facts' }, card('Facts', null, factsOf(job)), headersCard(job)),
+    ),
   );
+  watch(job, progress, signal, reload);
 }
