@@ -83,6 +83,7 @@ module.exports = {
       'dead',
       '0',
     ]);
+    await page.waitForSelector('.line span:text-is("12/m")');
     await page.click('.head button:text-is("Settings")');
     await page.click('dialog >> button:text-is("Reset all")');
     await page.click('dialog >> button:text-is("Reset the settings")');
@@ -305,17 +306,37 @@ module.exports = {
     await browser.close(page);
   },
 
-  async 'the jobs of a worker are released'({ server, browser }) {
-    await server.run(...Array.from({ length: 3 }, (_, i) => ['ADDJOB', 'act:workers', `job ${i}`, '0']));
-    await server.run(['CLIENT', 'SETNAME', 'mailer-1'], ['GETJOB', 'COUNT', '3', 'FROM', 'act:workers']);
+  async 'workers show their jobs, which are released, and idle workers'({ server, browser }) {
+    const [id] = await server.run(...Array.from({ length: 3 }, (_, i) => ['ADDJOB', 'act:workers', `job ${i}`, '0']));
+    await server.run(
+      ['CLIENT', 'SETNAME', 'mailer-1'],
+      ['GETJOB', 'COUNT', '3', 'FROM', 'act:workers'],
+      ['WORKING', id, 'PROGRESS', '40', 'TEXT', 'page 4 of 10'],
+    );
     await until('the name is known', async () =>
       JSON.stringify(await server.run('WORKERS', 'act:workers')).includes('mailer-1'),
     );
+    const idle = server.run(['CLIENT', 'SETNAME', 'idler-1'], ['GETJOB', 'FROM', 'act:nothing']);
     const page = await browser.open(server.url + '#/workers');
+    const jobs = page.locator('.below:has([aria-label="Running jobs of mailer-1"])');
+    await jobs.locator('tbody tr').nth(2).waitFor();
+    await jobs.locator('bdi:text-is("40 %: page 4 of 10")').waitFor();
+    await server.run('WORKING', id, 'PROGRESS', '50');
+    await jobs.locator('bdi:text-is("50 %")').waitFor();
+    await page.click('button[aria-label="Jobs of mailer-1"]');
+    await jobs.waitFor({ state: 'detached' });
+    assert.equal(await page.getAttribute('button[aria-label="Jobs of mailer-1"]', 'aria-expanded'), 'false');
+    await page.waitForSelector('section:has(h2:has-text("Idle workers")) td:has-text("idler-1")');
+    await visit(page, `#/job/${encodeURIComponent(id)}`);
+    await page.waitForSelector('dd:has-text("mailer-1")');
+    await visit(page, '#/workers');
     await page.click('tr:has-text("mailer-1") >> text=Release');
     await page.waitForSelector('dialog p:has-text("3 running jobs")');
     await page.click('dialog >> button:text-is("Release 3 running jobs")');
     await until('they are queued', async () => (await server.run('QLEN', 'act:workers')) === 3);
+    await page.waitForSelector('tr:has-text("mailer-1")', { state: 'detached' });
+    await server.run('RPUSH', 'act:nothing', 'x');
+    await idle;
     await browser.close(page);
   },
 
