@@ -4,7 +4,8 @@
 #   sql_gen.sh <output directory>        (from the repository's root)
 #
 # A file of the output is replaced only when it changes. Statements come in the
-# order of their files' names; a migration's version is the number it begins with.
+# order of their files' names; a migration's version is the number it begins with. The
+# numbers have no gaps.
 # <output directory>/sql has the files of sql/ with their parts expanded (sql_parts.awk), and the variants of
 # statements for one row (sql_single.awk).
 set -eu
@@ -12,6 +13,7 @@ LC_ALL=C
 export LC_ALL
 out=$1
 sql=$out/sql
+version=0 # of the migration that was read last
 
 # The C literal of a file, with one source line for each line. A missing file gives "".
 literal() {
@@ -101,6 +103,8 @@ END
 migration() {
     name=$(basename "$1" .sql)
     number=$(expr "$name" : '0*\([1-9][0-9]*\)_') || { echo "$1: no number in front" >&2; exit 1; }
+    version=$((version + 1))
+    [ "$number" -eq "$version" ] || { echo "$1: the number must be $version" >&2; exit 1; }
     breaking=false
     [ "$(head -n 1 "$1")" != '--! breaking' ] || breaking=true
     printf '    { %s, %s, "%s",\n' "$number" "$breaking" "$name"
