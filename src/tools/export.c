@@ -329,7 +329,7 @@ static bool export_look_at(struct export *x, const redisReply *job, double now_m
 
     if (state == NULL || id == NULL)
         return export_stop(x, "pgdisque", "unexpected reply to JSCAN");
-    if (strcmp(state, "queued") == 0)
+    if (strcmp(state, "queued") == 0 || strcmp(state, "waiting") == 0)
         rest->queued++;
     else if (!export_is_delayed(job, now_ms, &soon))
         rest->given_out++;
