@@ -139,7 +139,7 @@ static const struct offline_result {
     OFFLINE_RESULT(LOAD_QUEUES, "4qptSXnn", false),
     OFFLINE_RESULT(FIND_QUEUES, "4qptSX", false),
     OFFLINE_RESULT(PAGE_QUEUES, "4b", false),
-    OFFLINE_RESULT(LOAD_LEASES, "428t2b", false),
+    OFFLINE_RESULT(LOAD_LEASES, "428t2bX", false),
     OFFLINE_RESULT(ADOPT_LEASES, "428t2b", false),
     OFFLINE_RESULT(LOAD_COUNTS, "4nnnn828", false),
     OFFLINE_RESULT(COUNT_QUEUES, "4nnnnnnn", false),
