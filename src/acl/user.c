@@ -376,6 +376,7 @@ struct user **users_sorted(void) {
 void user_free(struct user *u) {
     assert(u->removed);
     grants_free(&u->grants);
+    fair_user_free(&u->turns);
     free(u->name);
     free(u);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "acl/selector.h"
 #include "base/buf.h"
+#include "base/fair_list.h"
 #include "base/hash.h"
 #include "base/util.h"
 
@@ -44,6 +45,7 @@ struct user {
     char *name;
     size_t name_len;
     struct grants grants;
+    struct fair_user turns; /* its tasks and other work */
 };
 
 /* The user of clients that have not logged in. It always exists. */

@@ -142,7 +142,7 @@ OPERATION(health_claim, .takes = true, .begin = take_begin_keys, .encode = claim
 
 static void claim(void) {
     health.claim = (struct task){ .op = &op_health_claim, .rows = 1 };
-    list_init(&health.claim.node);
+    fair_node_init(&health.claim.turn);
     batch_add(&health.claim);
 }
 

@@ -42,7 +42,7 @@ enum txn_source {
 
 static struct {
     void (*plan)(void);
-    struct txn_conn conns[CONN_KINDS]; /* CONN_LARGE is opened when it is needed */
+    struct txn_conn conns[CONN_KINDS]; /* CONN_LARGE and CONN_LONG are opened when they are needed */
     enum txn_source source;            /* kind of the last transaction on the write connection */
     enum txn_source side_source;       /* the same of the other connections */
 } batch;
@@ -83,6 +83,7 @@ void batch_add(struct task *t) {
     }
     assert(t->state == TASK_IDLE && t->rows > 0);
     t->unsettled = false;
+    separate_weigh(t);
     task_queue_add(t);
 }
 
@@ -99,7 +100,7 @@ bool batch_withdraw(struct task *t) {
 }
 
 bool batch_connected(enum conn_kind kind) {
-    return batch.conns[kind].db->state >= DB_READY;
+    return batch.conns[kind].db != NULL && batch.conns[kind].db->state >= DB_READY;
 }
 
 bool batch_idle(void) {
@@ -122,7 +123,7 @@ static struct txn_conn *conn_of(const struct db_conn *db) {
  * transaction, because it is likely to fail. */
 static void add_suspects(struct txn *txn) {
     struct list *suspects = task_queue_suspects();
-    struct task *first = LIST_ENTRY(suspects->next, struct task, node);
+    struct task *first = task_of_node(suspects->next);
     struct op *op = first->op;
     uint32_t group_size = first->group_size;
     struct params *p;
@@ -131,7 +132,7 @@ static void add_suspects(struct txn *txn) {
     db_begin(txn->db, txn_durability(op->commit));
     p = txn_begin_statement(txn, op);
     for (uint32_t i = 0; i < group_size && !list_empty(suspects); i++) {
-        struct task *t = LIST_ENTRY(suspects->next, struct task, node);
+        struct task *t = task_of_node(suspects->next);
 
         if (t->op != op || t->group_size != group_size || (i > 0 && op->alone) ||
             !txn_statement_has_room(txn, p, t))
@@ -198,7 +199,7 @@ static void build_other(struct txn *txn) {
  * nothing and its connection may be down for long. An unsettled task that takes jobs holds back no task, because it
  * would hold back itself. */
 static bool has_unsettled(const struct op *op) {
-    const struct task *t = list_empty(&op->queue) ? NULL : LIST_ENTRY(op->queue.next, struct task, node);
+    const struct task *t = fair_list_is_empty(&op->queue) ? NULL : task_queue_first(op);
 
     return t != NULL && op->conn == CONN_WRITE && t->unsettled && !op->contention.on && !op->takes;
 }
@@ -212,7 +213,7 @@ static bool op_unsettled(void) {
 
 static bool suspects_unsettled(void) {
     LIST_EACH(node, task_queue_suspects())
-        if (LIST_ENTRY(node, struct task, node)->unsettled)
+        if (task_of_node(node)->unsettled)
             return true;
     return false;
 }
@@ -375,17 +376,20 @@ static void conn_flush(struct txn_conn *conn) {
     }
 }
 
-/* Opens the connection for large requests when the first one is queued. Most servers never need it. */
-static void open_large(void) {
-    struct txn_conn *conn = &batch.conns[CONN_LARGE];
+/* Opens the connections for large requests and for long reads when the first of them is queued. Most servers never need
+ * them. */
+static void open_others(void) {
+    struct txn_conn *large = &batch.conns[CONN_LARGE], *reads = &batch.conns[CONN_LONG];
 
-    if (conn->db == NULL && task_queue_count(CONN_LARGE) > 0 && batch_connected(CONN_WRITE))
-        conn->db = db_conn_new("large", CONN_LARGE);
+    if (large->db == NULL && task_queue_count(CONN_LARGE) > 0 && batch_connected(CONN_WRITE))
+        large->db = db_conn_new("large", CONN_LARGE);
+    if (reads->db == NULL && task_queue_first_heavy(CONN_READ) != NULL && batch_connected(CONN_READ))
+        reads->db = db_conn_new("long", CONN_LONG);
 }
 
 void batch_flush(void) {
     task_queue_fail_too_large();
-    open_large();
+    open_others();
     for (size_t i = 0; i < CONN_KINDS; i++)
         if (batch.conns[i].db != NULL)
             conn_flush(&batch.conns[i]);

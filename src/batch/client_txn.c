@@ -7,6 +7,7 @@
 #include "batch/contention.h"
 #include "batch/lost_txn.h"
 #include "batch/repeat.h"
+#include "batch/separate.h"
 #include "batch/task_queue.h"
 #include "batch/txn.h"
 #include "config/config.h"
@@ -16,24 +17,24 @@
 /* If other tasks had to wait for a longer transaction of clients, they get the database for as long as it took. */
 #define LONG_TXN_US (50 * US_PER_MS)
 
-static struct list waiting_txns = { &waiting_txns, &waiting_txns };
+static struct fair_list waiting_txns;
 /* clock_mono(): until then, client transactions that wait for a lock of another session are not sent. */
 static int64_t resume_us;
 /* clock_mono(): until then, client transactions give way to other tasks. */
 static int64_t give_way_us;
 
 void client_txns_init(void) {
-    list_init(&waiting_txns);
+    fair_list_init(&waiting_txns);
     resume_us = give_way_us = 0;
 }
 
 bool client_txns_wait(void) {
-    return !list_empty(&waiting_txns);
+    return !fair_list_is_empty(&waiting_txns);
 }
 
 static struct client_txn *client_txn_first_waiting(void) {
-    LIST_EACH(node, &waiting_txns) {
-        struct client_txn *ct = LIST_ENTRY(node, struct client_txn, node);
+    LIST_EACH(node, &waiting_txns.nodes) {
+        struct client_txn *ct = LIST_ENTRY(node, struct client_txn, turn.node);
 
         if (ct->blocked_us == 0 || clock_mono() >= resume_us)
             return ct;
@@ -74,15 +75,23 @@ size_t client_txn_size(const struct client_txn *ct) {
     return bytes;
 }
 
+static size_t client_txn_cost(const struct client_txn *ct) {
+    size_t cost = 0;
+
+    for (size_t i = 0; i < ct->count; i++)
+        cost += task_cost(ct->tasks[i]);
+    return cost;
+}
+
 /* ---- sending ---- */
 
 static void wait_for_turn(struct client_txn *ct, bool in_front) {
     for (size_t i = 0; i < ct->count; i++)
         ct->tasks[i]->state = TASK_QUEUED;
     if (in_front)
-        list_push_front(&waiting_txns, &ct->node);
+        fair_put_back(&waiting_txns, &ct->turn);
     else
-        list_push_back(&waiting_txns, &ct->node);
+        fair_add(&waiting_txns, &ct->turn, client_txn_cost(ct));
     task_queue_count_client_txns((long)ct->count);
 }
 
@@ -92,7 +101,8 @@ void client_txn_send(struct client_txn *ct) {
 }
 
 static void client_txn_append_task(struct txn *txn, struct client_txn *ct) {
-    list_remove(&ct->node);
+    fair_take(&ct->turn);
+    txn->cost += client_txn_cost(ct);
     task_queue_count_client_txns(-(long)ct->count);
     for (size_t at = 0; at < ct->count;) {
         size_t count = run_of(ct, at);
@@ -102,12 +112,13 @@ static void client_txn_append_task(struct txn *txn, struct client_txn *ct) {
     }
 }
 
-/* True if ct may share the transaction. A client transaction that failed must not fail others. One statement
- * is kept free for the commit marker. */
+/* True if ct may share the transaction. A client transaction that failed must not fail others, and one that reads much must
+ * not delay them. One statement is kept free for the commit marker. */
 static bool may_join(const struct txn *txn, const struct client_txn *first, const struct client_txn *ct) {
     return ct != NULL && !ct->alone && ct->commit == first->commit &&
            txn->part_count + client_txn_statements(ct) < DB_MAX_STATEMENTS &&
-           txn->task_count + ct->count <= (size_t)config.batch_max && txn_has_room(txn, client_txn_size(ct));
+           txn->task_count + ct->count <= (size_t)config.batch_max &&
+           txn_has_room(txn, client_txn_size(ct)) && txn->cost + client_txn_cost(ct) <= COST_MOST;
 }
 
 /* The results of a transaction, and the replies that are made of them, must fit into maxmemory. Each statement may have

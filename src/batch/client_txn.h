@@ -27,7 +27,8 @@ enum client_txn_end {
 };
 
 struct client_txn {
-    /* Set by the owner. */
+    /* Set by the owner. The client transactions of users take turns: turn.user. */
+    struct fair_node turn;
     struct task **tasks;
     size_t count;
     enum commit_kind commit; /* COMMIT_ORDINARY or COMMIT_REPLICATED */
@@ -37,7 +38,6 @@ struct client_txn {
      * The owner may free the client transaction when its last task ends. */
     void (*on_end)(struct client_txn *ct, enum client_txn_end end, const struct op_error *error);
     /* Private. */
-    struct list node; /* in the list of queued client transactions */
     uint8_t failures;
     uint8_t times_lost;              /* how often the session ended while it was executed */
     uint8_t lost_alone;              /* the same, with no other client transaction beside it */

@@ -49,7 +49,7 @@ static void contention_begin(struct op *op) {
 }
 
 static void end_if_empty(struct op *op) {
-    if (!op->contention.on || !list_empty(&op->queue))
+    if (!op->contention.on || !fair_list_is_empty(&op->queue))
         return;
     contention.contended--;
     op->contention = (struct contention){ 0 };
@@ -77,7 +77,7 @@ static void wait_behind(struct task *t) {
     if (contention_is_over(&t->blocked_us))
         contention_give_up(t);
     else
-        task_queue_insert(t, &t->op->queue);
+        task_queue_add_last(t);
 }
 
 static void wait_in_front(struct task *t) {
@@ -89,24 +89,23 @@ static void wait_in_front(struct task *t) {
 static void give_up_queued(struct op *op) {
     struct list over = { &over, &over };
 
-    for (struct list *n = op->queue.next, *next; n != &op->queue; n = next) {
-        struct task *t = LIST_ENTRY(n, struct task, node);
+    LIST_EACH_SAFE(node, &op->queue.nodes) {
+        struct task *t = task_of_node(node);
 
-        next = n->next;
+        op->contention.blocked += t->blocked_us == 0;
+        if (!contention_is_over(&t->blocked_us))
+            continue;
         task_queue_remove(t);
-        if (contention_is_over(&t->blocked_us))
-            list_push_back(&over, &t->node);
-        else
-            task_queue_insert(t, next);
+        list_push_back(&over, node);
     }
     while (!list_empty(&over))
-        contention_give_up(LIST_ENTRY(list_pop_front(&over), struct task, node));
+        contention_give_up(task_of_node(list_pop_front(&over)));
 }
 
 /* ---- attempts ---- */
 
 static bool contention_is_due(const struct op *op, enum conn_kind conn, int64_t now) {
-    return op->contention.on && op->conn == conn && !list_empty(&op->queue) &&
+    return op->contention.on && op->conn == conn && !fair_list_is_empty(&op->queue) &&
            op->contention.resume_us <= now;
 }
 

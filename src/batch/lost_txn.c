@@ -59,7 +59,7 @@ static void on_lost_txn_known(struct lost_task *lost, enum commit_fate fate) {
     asked_txns--;
     while (!list_empty(&l->tasks)) {
         struct list *node = fate == COMMIT_DONE ? l->tasks.next : l->tasks.prev;
-        struct task *t = LIST_ENTRY(node, struct task, node);
+        struct task *t = task_of_node(node);
 
         list_remove(node);
         t->unsettled = fate == COMMIT_UNKNOWN;
@@ -98,7 +98,7 @@ static void send_lost_again(struct lost_txn *l, struct task *t) {
         repeat_send(t, true);
     } else if (repeat_prepare(t, false)) {
         t->state = TASK_SENT;
-        list_push_front(&l->tasks, &t->node);
+        list_push_front(&l->tasks, &t->turn.node);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <libpq-fe.h>
+#include "base/fair_list.h"
 #include "base/list.h"
 #include "pg/db.h"
 #include "pg/params.h"
@@ -98,7 +99,7 @@ struct op {
     enum conn_kind conn;
     enum commit_kind commit;
     bool alone;  /* each task is a statement of its own */
-    size_t most; /* maximum number of such statements in one transaction; 0: ALONE_MOST of txn.c */
+    size_t most; /* maximum number of such statements in one transaction; 0: separate_most() */
     /* Its tasks may be divided between two transactions, because no other operation relies on their order. */
     bool splittable;
     /* In a client transaction, successive tasks share a statement, because they do not affect each other. */
@@ -139,13 +140,15 @@ struct op {
     /* The transaction has a commit marker for t, or is a client transaction (client_txn.h). It is committed, but
      * its results are lost. Ends t with what is known. NULL: t ends by fail(), which has nothing to undo. */
     void (*answer_lost)(struct task *t);
-    /* Queued tasks, the oldest first, and their number. Changed by batch.c only. */
-    struct list queue;
+    /* Queued tasks, the next one first, and their number, without heavy tasks. Changed by task_queue.c only. */
+    struct fair_list queue;
     size_t queued;
     uint16_t place; /* in the table of operations */
     /* Its tasks have separate transactions until then, clock_mono(). 0: never. Changed by separate.c. */
     int64_t failing_until_us;
     int64_t slow_until_us;
+    uint8_t width;                /* if its statements may be slow: the most of them in a transaction */
+    bool left_out;                /* a transaction had no room for such a statement */
     struct contention contention; /* changed by contention.c, except `blocked`, which batch.c counts */
 };
 
@@ -161,7 +164,7 @@ enum task_state {
 };
 
 struct task {
-    struct list node; /* in the queue of its operation while TASK_QUEUED */
+    struct fair_node turn; /* in a list of task_queue.h while TASK_QUEUED */
     struct op *op;
     struct client_txn *client_txn; /* its client transaction, or NULL; see client_txn.h */
     enum task_state state;
@@ -170,19 +173,39 @@ struct task {
     uint8_t lost_alone; /* the same, with no other task in it */
     bool unsettled;     /* its transaction was lost, and may have been committed */
     bool marked;        /* encode() asked for a commit marker of its transaction */
+    bool heavy;         /* it gets a transaction of its own: separate.h */
     /* clock_mono() since which it waits for a lock of another session; 0: it does not wait */
     int64_t blocked_us;
     uint32_t group_size; /* for a suspect: maximum number of tasks in its next statement; 0: no suspect */
     uint32_t rows;       /* rows that it adds to the statement */
-    size_t bytes;        /* bytes of these rows, without OP_ROW_BYTES for each */
-    size_t first_row;    /* index of its first row in the statement, set before encode() */
+    /* About how many further rows the statement reads or changes: task_reads(). The end of the task clears it. */
+    uint32_t reads;
+    size_t bytes;     /* bytes of these rows, without OP_ROW_BYTES for each */
+    size_t first_row; /* index of its first row in the statement, set before encode() */
 };
 
 /* Prepares a task of one row for its first batch_add(). */
 static inline void task_init(struct task *t, struct op *op) {
     t->op = op;
     t->rows = 1;
-    list_init(&t->node);
+    fair_node_init(&t->turn);
+}
+
+/* For task_reads(): the number is unknown and may be large. */
+#define TASK_READS_MANY 1024
+#define TASK_CHANGED_ROW 4
+#define TASK_READS_MOST (1u << 20)
+
+/* Sets the number of rows that the statement which batch_add() queues next reads or changes besides t->rows. A row takes
+ * one or two microseconds. So a row of n * OP_ROW_BYTES counts n times, a row that is only skipped counts a quarter, and a
+ * row that is changed counts four times. */
+static inline void task_reads(struct task *t, int64_t rows) {
+    t->reads = rows < 0 ? 0 : rows < TASK_READS_MOST ? (uint32_t)rows : TASK_READS_MOST;
+}
+
+/* The work of its statement, in rows. */
+static inline size_t task_cost(const struct task *t) {
+    return (size_t)t->rows + t->reads;
 }
 
 /* Which row of its task a row of the result belongs to, from 0 on. The first column is the ordinal. */

@@ -1,4 +1,4 @@
-/* Queued tasks: by operation, suspects, and tasks that are too large. */
+/* Queued tasks: by operation, heavy ones, suspects, and tasks that are too large. */
 #include "batch/task_queue.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@ static struct {
     struct op *const *ops;
     uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     size_t counts[CONN_KINDS];
+    struct fair_list heavy[CONN_KINDS];
     struct list suspects;
     struct list too_large; /* they fail at the end of the turn */
 } queued;
@@ -23,9 +24,11 @@ void task_queue_init(struct op *const *ops) {
     list_init(&queued.too_large);
     memset(queued.filled, 0, sizeof queued.filled);
     memset(queued.counts, 0, sizeof queued.counts);
+    for (size_t i = 0; i < CONN_KINDS; i++)
+        fair_list_init(&queued.heavy[i]);
     for (size_t i = 0; ops[i] != NULL; i++) {
         assert(i < OPS_MOST);
-        list_init(&ops[i]->queue);
+        fair_list_init(&ops[i]->queue);
         ops[i]->queued = 0;
         ops[i]->place = (uint16_t)i;
     }
@@ -40,7 +43,8 @@ void task_reset(struct task *t) {
     t->state = TASK_IDLE;
     t->group_size = 0;
     t->failures = t->lost = t->lost_alone = 0;
-    t->unsettled = false;
+    t->unsettled = t->heavy = false;
+    t->reads = 0;
     t->blocked_us = 0;
 }
 
@@ -66,58 +70,86 @@ static void note_filled(const struct op *op) {
         queued.filled[op->place / 64] &= ~bit;
 }
 
+/* Suspects, and the tasks of client transactions, are not counted here. */
 static void count_queued(const struct task *t, int change) {
     struct op *op = t->op;
 
+    if (t->turn.in == NULL)
+        return;
+    queued.counts[op->conn] += (size_t)change;
+    if (t->turn.in != &op->queue)
+        return;
     op->queued += (size_t)change;
     note_filled(op);
     op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
-    queued.counts[op->conn] += (size_t)change;
 }
 
 void task_queue_count_client_txns(long change) {
     queued.counts[CONN_WRITE] += (size_t)change;
 }
 
-void task_queue_insert(struct task *t, struct list *before) {
+static void note_queued(struct task *t) {
     t->state = TASK_QUEUED;
     count_queued(t, 1);
-    list_insert_before(before, &t->node);
-}
-
-static void unqueue(struct task *t, enum task_state state) {
-    list_remove(&t->node);
-    if (t->group_size == 0 && t->client_txn == NULL)
-        count_queued(t, -1);
-    t->state = state;
 }
 
 void task_queue_remove(struct task *t) {
-    unqueue(t, TASK_IDLE);
+    count_queued(t, -1);
+    fair_remove(&t->turn);
+    list_remove(&t->turn.node);
+    t->state = TASK_IDLE;
 }
 
 void task_queue_take(struct task *t) {
-    unqueue(t, TASK_SENT);
+    count_queued(t, -1);
+    fair_take(&t->turn);
+    list_remove(&t->turn.node);
+    t->state = TASK_SENT;
 }
 
 void task_queue_push_front(struct task *t) {
-    if (t->group_size == 0) {
-        task_queue_insert(t, t->op->queue.next);
-        return;
-    }
-    t->state = TASK_QUEUED;
-    list_push_front(&queued.suspects, &t->node);
+    t->heavy = false;
+    if (t->group_size == 0)
+        fair_put_back(&t->op->queue, &t->turn);
+    else
+        list_push_front(&queued.suspects, &t->turn.node);
+    note_queued(t);
+}
+
+void task_queue_add_last(struct task *t) {
+    t->heavy = false;
+    fair_add_last(&t->op->queue, &t->turn, task_cost(t));
+    note_queued(t);
 }
 
 void task_queue_add(struct task *t) {
     if (task_size(t) > OP_MAX_BYTES) {
-        t->state = TASK_QUEUED;
         t->group_size = 1;
-        list_push_back(&queued.too_large, &t->node);
+        list_push_back(&queued.too_large, &t->turn.node);
     } else {
         t->group_size = 0;
-        task_queue_insert(t, &t->op->queue);
+        fair_add(t->heavy ? &queued.heavy[t->op->conn] : &t->op->queue, &t->turn, task_cost(t));
     }
+    note_queued(t);
+}
+
+/* An unsettled task stays in front of all others. */
+void task_queue_make_heavy(struct op *op) {
+    LIST_EACH_SAFE(node, &op->queue.nodes) {
+        struct task *t = task_of_node(node);
+
+        if (t->unsettled)
+            continue;
+        task_queue_remove(t);
+        t->heavy = true;
+        task_queue_add(t);
+    }
+}
+
+struct task *task_queue_first_heavy(enum conn_kind kind) {
+    struct list *nodes = &queued.heavy[kind].nodes;
+
+    return list_empty(nodes) ? NULL : task_of_node(nodes->next);
 }
 
 /* Not done in task_queue_add(), because its callers still use the task afterwards. */
@@ -127,7 +159,7 @@ void task_queue_fail_too_large(void) {
     struct list *node;
 
     while ((node = list_pop_front(&queued.too_large)) != NULL) {
-        struct task *t = LIST_ENTRY(node, struct task, node);
+        struct task *t = task_of_node(node);
 
         task_reset(t);
         task_fail(t, &error);
@@ -143,5 +175,8 @@ size_t task_queue_count(enum conn_kind kind) {
 }
 
 bool task_queue_is_empty(void) {
+    for (int kind = 0; kind < CONN_KINDS; kind++)
+        if (task_queue_first_heavy(kind) != NULL)
+            return false;
     return task_queue_next(0) == NULL && list_empty(&queued.suspects) && list_empty(&queued.too_large);
 }

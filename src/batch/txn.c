@@ -2,11 +2,10 @@
 #include "batch/txn.h"
 
 #include "base/stats.h"
+#include "batch/separate.h"
 #include "batch/task_queue.h"
 #include "config/config.h"
 
-/* Statements of an operation that is `alone`, unless op.most says how many. */
-#define ALONE_MOST 16
 /* With more kinds of tasks than this in a transaction, the general statement is cheaper. */
 #define ALIKE_MOST 3
 
@@ -20,8 +19,8 @@ enum durability txn_durability(enum commit_kind kind) {
 
 void txn_clear_parts(struct txn *txn) {
     txn->part_count = txn->task_count = 0;
-    txn->bytes = 0;
-    txn->is_client_txn = txn->is_slow = txn->checks = txn->unsettled = false;
+    txn->bytes = txn->cost = 0;
+    txn->is_client_txn = txn->is_heavy = txn->checks = txn->unsettled = false;
     txn->contended = NULL;
 }
 
@@ -77,7 +76,8 @@ struct params *txn_encode_first(struct txn *txn, struct op *op, size_t most) {
 
     do
         txn_encode(txn, p, task_queue_first(op), op->encode);
-    while (--most > 0 && !list_empty(&op->queue) && txn_statement_has_room(txn, p, task_queue_first(op)));
+    while (--most > 0 && !fair_list_is_empty(&op->queue) &&
+           txn_statement_has_room(txn, p, task_queue_first(op)));
     return p;
 }
 
@@ -129,8 +129,9 @@ static size_t scope_of(const struct txn *txn, const struct op *op) {
     size_t quota = op->alone ? 1 : quota_for(txn, op);
     size_t rows = 0, bytes = 0, count = 0;
 
-    for (const struct list *n = op->queue.next; n != &op->queue && count < quota; n = n->next, count++) {
-        const struct task *t = LIST_ENTRY(n, const struct task, node);
+    for (struct list *n = op->queue.nodes.next; n != &op->queue.nodes && count < quota;
+         n = n->next, count++) {
+        const struct task *t = task_of_node(n);
 
         if (count > 0 && !fits_in_statement(txn->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
             break;
@@ -174,10 +175,10 @@ static size_t count_kinds(const struct txn *txn, const struct op *op, size_t sco
     size_t known = 0;
     size_t left = scope;
 
-    for (struct list *n = op->queue.next; left > 0; n = n->next, left--) {
+    for (struct list *n = op->queue.nodes.next; left > 0; n = n->next, left--) {
         size_t i = 0;
 
-        kind = kind_of(op, LIST_ENTRY(n, struct task, node));
+        kind = kind_of(op, task_of_node(n));
         while (i < known && !same_kind(&kinds[i], &kind))
             i++;
         if (i == ALIKE_MOST)
@@ -199,14 +200,14 @@ static void append_kind(struct txn *txn, struct op *op, size_t *scope) {
     struct task *first = task_queue_first(op);
     struct task_kind wanted = kind_of(op, first), kind;
     struct params *p = wanted.alike ? db_params(txn->db) : txn_begin_statement(txn, op);
-    struct list *next = &first->node;
+    struct list *next = &first->turn.node;
     size_t left = *scope;
 
     txn->parts[txn->part_count].count = 0;
     if (wanted.alike)
         op->alike->begin(p, first);
     for (; left > 0; left--) {
-        struct task *t = LIST_ENTRY(next, struct task, node);
+        struct task *t = task_of_node(next);
 
         next = next->next;
         kind = kind_of(op, t);
@@ -219,13 +220,13 @@ static void append_kind(struct txn *txn, struct op *op, size_t *scope) {
 
 /* True if op can get another statement in the transaction. One statement is kept free for the commit marker. */
 static bool takes_statement(const struct txn *txn, struct op *op) {
-    return !list_empty(&op->queue) && txn->part_count < DB_MAX_STATEMENTS - 1 &&
+    return !fair_list_is_empty(&op->queue) && txn->part_count < DB_MAX_STATEMENTS - 1 &&
            txn_has_room(txn, task_size(task_queue_first(op)));
 }
 
 static void decide(const struct op *op, size_t scope) {
-    for (struct list *n = op->queue.next; op->alike->decide != NULL && scope > 0; n = n->next, scope--)
-        op->alike->decide(LIST_ENTRY(n, struct task, node));
+    for (struct list *n = op->queue.nodes.next; op->alike->decide != NULL && scope > 0; n = n->next, scope--)
+        op->alike->decide(task_of_node(n));
 }
 
 /* False if the general statement is cheaper for all tasks. */
@@ -242,11 +243,11 @@ static bool append_kinds(struct txn *txn, struct op *op) {
 
 /* The number of statements of an `alone` operation is bounded, so that the other operations find room. */
 void txn_append_op(struct txn *txn, struct op *op) {
-    size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
+    size_t left = op->alone ? separate_most(op) : 1;
 
     if (op->alike != NULL && takes_statement(txn, op) && append_kinds(txn, op))
         return;
-    for (; left > 0 && takes_statement(txn, op); left--)
+    for (; left > 0 && takes_statement(txn, op) && separate_fits(txn, op); left--)
         append_first_tasks(txn, op);
 }
 

@@ -22,7 +22,7 @@ struct part {
 struct txn {
     struct db_conn *db;
     bool is_client_txn;
-    bool is_slow;                    /* it is the transaction of a slow operation: separate.h */
+    bool is_heavy;                   /* it is the transaction of a heavy task: separate.h */
     struct op *contended;            /* the contended operation for which it was built, or NULL */
     bool checks;                     /* the statement is find_locked: it reads which jobs are locked */
     bool disk_full;                  /* it was lost because the disk of the database is full */
@@ -33,6 +33,7 @@ struct txn {
     bool at_work;    /* it was lost while the database executed it: see db_result */
     int64_t sent_us; /* clock_mono() */
     size_t bytes;    /* task_size() of its tasks */
+    size_t cost;     /* of its light statements: separate.h */
     /* It takes the fraction quota/of of the queued tasks of splittable operations. */
     size_t quota;
     size_t of;

@@ -274,11 +274,13 @@ static bool exec_is_allowed_or_reply(struct req *r, struct multi *m) {
 static void multi_start(struct req *r, struct multi *m) {
     struct exec *e = req_alloc(r, sizeof *e);
 
-    *e = (struct exec){ .req = r,
-                        .client = r->client,
-                        .reqs = m->reqs,
-                        .count = m->count,
-                        .client_txn = { .on_joined = on_joined, .on_end = on_client_txn_end } };
+    *e = (struct exec){
+        .req = r,
+        .client = r->client,
+        .reqs = m->reqs,
+        .count = m->count,
+        .client_txn = { .turn.user = r->task.turn.user, .on_joined = on_joined, .on_end = on_client_txn_end }
+    };
     free(m);
     r->client->exec = e;
     multi_prepare(e);

@@ -182,9 +182,10 @@ static bool joins_acks(const struct client *c, const struct req *r, const struct
     return order_of(last, ORDER_ACK);
 }
 
+/* A client reads with one heavy statement at a time, so that clients of one user take turns. */
 static bool joins_same_reads(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
-    return last->cmd == r->cmd;
+    return last->cmd == r->cmd && !last->task.heavy;
 }
 
 /* Here the last request does not stand for all, because some ACKs may have been sent. The loop begins with the oldest

@@ -208,7 +208,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
 
     f->task.op = &op_fire_schedules;
     row_waiter_init(&f->row_waiter, &f->task, schedule_enter, fire_fail);
-    list_init(&f->task.node);
+    fair_node_init(&f->task.turn);
     f->id = row_int8(rows, row, COL_DUE_SCHEDULES_ID);
     f->revision = row_int8(rows, row, COL_DUE_SCHEDULES_REVISION);
     f->due = row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT);

@@ -92,7 +92,7 @@ static struct take *take_new(struct queue *q, const struct take_kind *kind) {
 
     t->q = q;
     t->kind = kind;
-    list_init(&t->task.node);
+    fair_node_init(&t->task.turn);
     list_init(&t->in_plan);
     list_init(&t->scan.node);
     return t;

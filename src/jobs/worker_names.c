@@ -41,7 +41,7 @@ static bool write_page(void) {
 
     n->task = (struct task){ .op = &op_name_workers };
     n->count = 0;
-    list_init(&n->task.node);
+    fair_node_init(&n->task.turn);
     if (lease_write_names(PAGE, see, n) == 0) {
         free(n);
         return false;

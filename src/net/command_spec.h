@@ -41,7 +41,7 @@ enum command_order {
     ORDER_ADD,   /* may start beside adds */
     ORDER_ACK,   /* may start beside acknowledgements, and adds that are not sent yet */
     ORDER_GET,   /* may start beside acknowledgements that are not sent yet */
-    ORDER_READ,  /* may start beside requests of the same command: reads, DELJOB */
+    ORDER_READ,  /* may start beside requests of the same command, unless they are heavy: reads, DELJOB */
 };
 
 struct command {

@@ -68,7 +68,7 @@ struct req *req_new(int argc, const struct slice *argv, struct buf *steal, void 
     r->out = &r->own;
     r->on_end = on_end;
     list_init(&r->in_client);
-    list_init(&r->task.node);
+    fair_node_init(&r->task.turn);
     r->kind = MEMORY_REQUESTS;
     req_settle(r);
     return r;

@@ -79,6 +79,7 @@ static inline void req_set_user(struct req *r, struct user *u) {
     if (r->user != NULL)
         user_release(r->user);
     r->user = user_hold(u);
+    r->task.turn.user = &u->turns;
 }
 /* True if its user may access the queue with its command. access is of enum acl_access. */
 static inline bool req_may_queue(const struct req *r, unsigned access, struct slice queue) {

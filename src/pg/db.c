@@ -69,6 +69,7 @@ const char *conn_who(const struct db_conn *conn) {
         [CONN_WRITE] = "database writes",
         [CONN_READ] = "database reads",
         [CONN_LARGE] = "database large writes",
+        [CONN_LONG] = "database long reads",
     };
 
     return names[conn->kind];
@@ -229,7 +230,9 @@ static void note_trouble(void) {
 
 /* The other connection for writes, or NULL. */
 static struct db_conn *write_partner(const struct db_conn *conn) {
-    return conn->kind == CONN_READ ? NULL : db.conns[conn->kind == CONN_WRITE ? CONN_LARGE : CONN_WRITE];
+    if (conn->kind == CONN_READ || conn->kind == CONN_LONG)
+        return NULL;
+    return db.conns[conn->kind == CONN_WRITE ? CONN_LARGE : CONN_WRITE];
 }
 
 /* Closes the other connection for writes. Before CONN_WRITE reports the changes of a lost transaction, a fence must

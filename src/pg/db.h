@@ -15,6 +15,7 @@ enum conn_kind {
     CONN_WRITE, /* changes jobs */
     CONN_READ,  /* reads, and maintenance whose commits need no flush */
     CONN_LARGE, /* adds or moves the jobs of large requests, so that CONN_WRITE stays free for other tasks */
+    CONN_LONG,  /* reads that may take long, so that CONN_READ stays free for the others */
     CONN_KINDS,
 };
 
@@ -137,7 +138,7 @@ struct db_txn {
 };
 
 struct db_conn {
-    const char *name; /* "write", "read" or "large": part of the session's name */
+    const char *name; /* "write", "read", "large" or "long": part of the session's name */
     enum conn_kind kind;
     enum db_state state;
     /* Private. */

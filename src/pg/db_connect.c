@@ -84,11 +84,11 @@ bool send_durability(PGconn *pg, enum durability durability, bool transaction) {
     return PQsendQueryPrepared(pg, sql_texts[SQL_SET_DURABILITY].name, 2, values, NULL, NULL, 1) == 1;
 }
 
-/* The connection for reads never waits for standbys, because it queries their state. Its own writes may be lost. */
+/* The connections for reads never wait for standbys, because they query their state. Their own writes may be lost. */
 static enum durability usual_durability(enum conn_kind kind) {
     enum durability set = (enum durability)config.durability;
 
-    return kind == CONN_READ && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
+    return (kind == CONN_READ || kind == CONN_LONG) && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
 }
 
 /* Sends the session's settings and all statements with one Sync. */

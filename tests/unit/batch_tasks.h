@@ -9,7 +9,7 @@
 #include "notes.h"
 
 /* Operations for tests of the batch. a and b. c: every task is a statement of its own. s: on the read connection. r: an
- * a becomes an r if its transaction was lost. m: has a statement for tasks of the same shape. x: commits
+ * e: as c. q: as c, on the read connection. a becomes an r if its transaction was lost. m: has a statement for tasks of the same shape. x: commits
  * asynchronously. y: is replicated. l: on the large connection. d: its tasks are divided there. The log has the events
  * of tasks: "done:a1,a2 fail:b1(22P02)". */
 struct trial {
@@ -128,7 +128,9 @@ TRIAL_OP(op_a, "a", CONN_WRITE, false, SQL_ADD_JOBS, trial_again);
 TRIAL_OP(op_r, "r", CONN_WRITE, false, SQL_ADD_MISSING, trial_again);
 TRIAL_OP(op_b, "b", CONN_WRITE, false, SQL_ACK_JOBS, NULL);
 TRIAL_OP(op_c, "c", CONN_WRITE, true, SQL_CLAIM_SCAN, trial_again);
+TRIAL_OP(op_e, "e", CONN_WRITE, true, SQL_EDIT_DEAD, trial_again);
 TRIAL_OP(op_s, "s", CONN_READ, false, SQL_SHOW_JOBS, NULL);
+TRIAL_OP(op_q, "q", CONN_READ, true, SQL_PEEK_FIRST, NULL);
 TRIAL_OP(op_m, "m", CONN_WRITE, false, SQL_REQUEUE_JOBS, NULL);
 
 TRIAL_OP(op_x, "x", CONN_WRITE, false, SQL_RELEASE_JOBS, NULL);
@@ -149,8 +151,8 @@ static inline size_t trial_encode_from(struct params *p, struct task *t, size_t 
     return i;
 }
 
-static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m,
-                                        &op_x, &op_y, &op_l, &op_d, NULL };
+static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_e, &op_s, &op_q,
+                                        &op_m, &op_x, &op_y, &op_l, &op_d, NULL };
 
 static bool trial_again(struct task *task, bool unknown) {
     struct trial *t = trial_of(task);
@@ -176,6 +178,7 @@ static inline void trial_planned(void) {
 #define WRITE 0
 #define READ 1
 #define LARGE 2 /* once it was needed */
+#define LONG 3  /* once it was needed, after LARGE */
 
 static inline int trial_group_start(void **state) {
     (void)state;
@@ -184,7 +187,7 @@ static inline int trial_group_start(void **state) {
     op_d.encode_from = trial_encode_from;
     op_x.commit = COMMIT_ASYNC;
     op_y.commit = COMMIT_REPLICATED;
-    op_c.phase = PHASE_LIST;
+    op_c.phase = op_e.phase = op_q.phase = PHASE_LIST;
     batch_init(trial_ops, trial_planned);
     batch_start();
     return fake_db.conns[WRITE]->kind == CONN_WRITE && fake_db.conns[READ]->kind == CONN_READ ? 0 : -1;
@@ -201,12 +204,12 @@ static inline int trial_group_stop(void **state) {
 #define BAD_COMMIT "23505"
 
 #define TRIALS 400
-static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS], x[TRIALS], y[TRIALS],
-    large_trials[TRIALS], d[TRIALS];
+static struct trial a[TRIALS], b[TRIALS], c[TRIALS], e[TRIALS], s[TRIALS], reads[TRIALS], m[TRIALS],
+    x[TRIALS], y[TRIALS], large_trials[TRIALS], d[TRIALS];
 
 static inline void trial_init(struct trial *t, struct op *op, int id) {
     *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
-    list_init(&t->task.node);
+    fair_node_init(&t->task.turn);
 }
 
 static inline int trial_start(void **state) {
@@ -217,13 +220,16 @@ static inline int trial_start(void **state) {
     trial_plan = NULL;
     trial_on_done = NULL;
     batch_init(trial_ops, trial_planned);
+    op_c.width = op_e.width = 16; /* as after several fast transactions */
     for (size_t i = 0; i < fake_db.conn_count; i++)
         fake_forget_txns(fake_db.conns[i]);
     for (int i = 0; i < TRIALS; i++) {
         trial_init(&a[i], &op_a, i);
         trial_init(&b[i], &op_b, i);
         trial_init(&c[i], &op_c, i);
+        trial_init(&e[i], &op_e, i);
         trial_init(&s[i], &op_s, i);
+        trial_init(&reads[i], &op_q, i);
         trial_init(&m[i], &op_m, i);
         trial_init(&x[i], &op_x, i);
         trial_init(&y[i], &op_y, i);
@@ -331,7 +337,7 @@ static inline void crash(size_t conn) {
 }
 
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
-    static const struct trial *const pools[] = { a, a, b, c, s, m, x, y, large_trials, d };
+    static const struct trial *const pools[] = { a, a, b, c, e, s, reads, m, x, y, large_trials, d };
 
     assert_true(id >= 0 && id < TRIALS);
     return &pools[trial_op_of(stmt)][id];

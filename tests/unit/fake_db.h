@@ -21,7 +21,7 @@ struct fake_statement {
     struct slice column[PARAMS_MAX]; /* as sent, binary; the pointer is NULL for a scalar that is null */
 };
 
-#define FAKE_CONNS 3
+#define FAKE_CONNS 4
 
 static struct {
     struct db_conn *conns[FAKE_CONNS];

@@ -89,7 +89,7 @@ static inline struct job_key insert_job(const char *queue, int16_t rank) {
     i->key = (struct job_key){ queue_named(queue)->id, rank, job_new_id(clock_db(), node_self()->number) };
     i->task.op = &op_insert;
     i->task.rows = 1;
-    list_init(&i->task.node);
+    fair_node_init(&i->task.turn);
     batch_add(&i->task);
     return i->key;
 }

@@ -139,6 +139,25 @@ static void test_slow_ones_rest_while_others_wait(void **state) {
     assert_all_ended();
 }
 
+/* The tasks that are queued already have separate transactions, too. */
+static void test_queued_ones_are_separated(void **state) {
+    (void)state;
+    op_c.width = 1;
+    add(&a[1]);
+    add_many(c, 1, 3);
+    batch_flush();
+    assert_txn(WRITE, "a1 c1");
+    commit_slow(1, SLOW_US);
+    add(&a[2]);
+    batch_flush();
+    assert_txn(WRITE, "a2 c2");
+    commit_slow(1, SLOW_US);
+    batch_flush();
+    assert_txn(WRITE, "c3");
+    commit(WRITE);
+    assert_all_ended();
+}
+
 static void test_slow_ones_go_on_without_others(void **state) {
     (void)state;
     slow_begin();
@@ -167,6 +186,134 @@ static void test_fast_ones_are_not_separated(void **state) {
         assert_int_equal(fake_count(fake_db.conns[WRITE]), 2);
         commit_slow(0, SLOW_US);
     }
+    assert_all_ended();
+}
+
+/* ---- heavy tasks ---- */
+
+static struct fair_user users[3];
+
+static int users_start(void **state) {
+    for (size_t i = 0; i < LENGTH(users); i++)
+        fair_user_free(&users[i]);
+    return trial_start(state);
+}
+
+static void add_of(struct trial *t, int user, int64_t rows) {
+    t->task.turn.user = &users[user];
+    task_reads(&t->task, rows);
+    add(t);
+}
+
+/* They have transactions of their own from the first one on, one after the other, and then rest. */
+static void test_heavy_ones_are_alone(void **state) {
+    (void)state;
+    add_of(&c[1], 0, HEAVY_COST);
+    add_of(&c[2], 0, HEAVY_COST);
+    add_of(&e[1], 0, HEAVY_COST);
+    add(&c[3]);
+    add(&a[1]);
+    batch_flush();
+    assert_txn(WRITE, "c1");
+    assert_second_txn(WRITE, "a1 c3");
+    commit_slow(0, SLOW_US / 2);
+    commit(WRITE);
+    add(&a[2]);
+    assert_commits("a2");
+    batch_flush();
+    assert_txn(WRITE, "");
+    pass_time(SLOW_US / 2);
+    assert_commits("c2");
+    assert_commits("e1");
+    assert_int_equal(op_c.slow_until_us, 0);
+    assert_all_ended();
+}
+
+static void test_users_of_heavy_ones_take_turns(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_of(&c[i], 0, 10 * HEAVY_COST);
+    for (int i = 0; i < 3; i++)
+        add_of(&e[i], 1, 5 * HEAVY_COST);
+    assert_commits("c0");
+    assert_commits("e0");
+    assert_commits("e1");
+    assert_commits("c1");
+    assert_commits("e2");
+    assert_commits("c2");
+    assert_all_ended();
+}
+
+/* A heavy task whose connection is lost is in front of all others, and no longer heavy. */
+static void test_heavy_one_is_lost(void **state) {
+    (void)state;
+    add_of(&c[1], 0, HEAVY_COST);
+    add_of(&c[2], 0, HEAVY_COST);
+    batch_flush();
+    assert_txn(WRITE, "c1");
+    lose(WRITE);
+    assert_events("again:c1?");
+    assert_commits("c1");
+    assert_commits("c2");
+    assert_all_ended();
+}
+
+static void test_heavy_one_is_cancelled(void **state) {
+    (void)state;
+    add_of(&c[1], 0, HEAVY_COST);
+    add_of(&c[2], 0, HEAVY_COST);
+    assert_true(batch_cancel(&c[1].task));
+    assert_false(batch_idle());
+    assert_commits("c2");
+    assert_all_ended();
+}
+
+/* ---- light tasks ---- */
+
+static void test_slow_start(void **state) {
+    (void)state;
+    op_c.width = 1;
+    add(&c[0]);
+    assert_commits("c0");
+    add_many(c, 1, 2);
+    assert_commits("c1 c2");
+    add_many(c, 3, 6);
+    assert_commits("c3 c4 c5 c6");
+    add_many(c, 7, 14);
+    batch_flush();
+    assert_int_equal(fake_count(fake_db.conns[WRITE]), 8);
+    commit(WRITE);
+    assert_all_ended();
+}
+
+/* Both operations get their turns. */
+static void test_light_ones_are_bounded_together(void **state) {
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        add_of(&c[i], 0, HEAVY_COST - 1);
+        add_of(&e[i], 0, HEAVY_COST - 1);
+    }
+    assert_commits("c0 c1 c2 c3 c4 c5 c6");
+    assert_commits("e0 e1 e2 e3 e4 e5 e6");
+    assert_commits("c7 c8 e7 e8");
+    assert_all_ended();
+}
+
+/* A user with many tasks delays those of others by one task. */
+static void test_users_take_turns(void **state) {
+    (void)state;
+    config.batch_max = 4;
+    op_a.splittable = false;
+    for (int i = 0; i < 5; i++)
+        add_of(&a[i], 0, 0);
+    add_of(&a[5], 1, 0);
+    add_of(&a[6], 1, 0);
+    add(&a[7]);
+    add_of(&a[8], 2, 0);
+    assert_commits("a0,5,7,8");
+    assert_commits("a1,6,2,3");
+    assert_commits("a4");
+    op_a.splittable = true;
     assert_all_ended();
 }
 
@@ -322,14 +469,54 @@ static void test_divided_is_lost(void **state) {
     assert_all_ended();
 }
 
+/* ---- long reads ---- */
+
+/* Their connection is opened for the first of them. Without it, they share the read connection. */
+static void test_long_reads(void **state) {
+    (void)state;
+    assert_int_equal(fake_db.conn_count, 3);
+    add_of(&reads[1], 0, HEAVY_COST);
+    add_of(&reads[2], 0, HEAVY_COST);
+    add(&s[1]);
+    batch_flush();
+    assert_int_equal(fake_db.conn_count, 4);
+    assert_txn(LONG, "q1");
+    assert_second_txn(LONG, "");
+    assert_txn(READ, "s1");
+    commit(READ);
+    commit(LONG);
+    batch_flush();
+    assert_txn(LONG, "q2");
+    lose(LONG);
+    fake_db.conns[LONG]->state = DB_DOWN;
+    add_of(&reads[3], 0, HEAVY_COST);
+    add(&s[2]);
+    batch_flush();
+    assert_txn(READ, "s2 q2");
+    commit(READ);
+    batch_flush();
+    assert_txn(READ, "q3");
+    commit(READ);
+    fake_db.conns[LONG]->state = DB_READY;
+    assert_all_ended();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kinds_do_not_mix, trial_start),
         cmocka_unit_test_setup(test_durability_of_each_kind, trial_start),
         cmocka_unit_test_setup(test_every_kind_gets_a_turn, trial_start),
         cmocka_unit_test_setup(test_slow_ones_rest_while_others_wait, trial_start),
+        cmocka_unit_test_setup(test_queued_ones_are_separated, trial_start),
         cmocka_unit_test_setup(test_slow_ones_go_on_without_others, trial_start),
         cmocka_unit_test_setup(test_fast_ones_are_not_separated, trial_start),
+        cmocka_unit_test_setup(test_heavy_ones_are_alone, users_start),
+        cmocka_unit_test_setup(test_users_of_heavy_ones_take_turns, users_start),
+        cmocka_unit_test_setup(test_heavy_one_is_lost, users_start),
+        cmocka_unit_test_setup(test_heavy_one_is_cancelled, users_start),
+        cmocka_unit_test_setup(test_slow_start, trial_start),
+        cmocka_unit_test_setup(test_light_ones_are_bounded_together, users_start),
+        cmocka_unit_test_setup(test_users_take_turns, users_start),
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
         cmocka_unit_test_setup(test_large_conn, trial_start),
@@ -337,6 +524,7 @@ int main(void) {
         cmocka_unit_test_setup(test_divided_take_turns, trial_start),
         cmocka_unit_test_setup(test_divided_fails, trial_start),
         cmocka_unit_test_setup(test_divided_is_lost, trial_start),
+        cmocka_unit_test_setup(test_long_reads, users_start),
     };
 
     return cmocka_run_group_tests(tests, trial_group_start, trial_group_stop);

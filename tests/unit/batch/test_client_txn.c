@@ -11,6 +11,7 @@
 #include "batch/commit_marker.h"
 #include "batch/lost_txn.h"
 #include "batch/operations.h"
+#include "batch/separate.h"
 #include "batch/txn.h"
 #include "batch_tasks.h"
 
@@ -308,6 +309,47 @@ static void test_too_long(void **state) {
     assert_events("1:committed done:b2");
 }
 
+static void send_of(struct fair_user *user, struct client_txn *of) {
+    of->turn.user = user;
+    client_txn_send(of);
+}
+
+/* A user with several client transactions delays that of another user by one. */
+static void test_users_take_turns(void **state) {
+    struct fair_user many = { 0 }, one = { 0 };
+
+    (void)state;
+    config.batch_max = 2;
+    for (int i = 0; i < 3; i++)
+        send_of(&many, LOAD(i, &b[i]));
+    send_of(&one, LOAD(3, &b[3]));
+    batch_flush();
+    assert_string_equal(sent(0), "b0 b3 M");
+    commit(WRITE);
+    batch_flush();
+    assert_string_equal(sent(0), "b1 b2 M");
+    commit(WRITE);
+    assert_events("0:committed done:b0 3:committed done:b3 1:committed done:b1 2:committed done:b2");
+    fair_user_free(&many);
+    fair_user_free(&one);
+}
+
+/* A client transaction that reads much delays no other in its transaction. */
+static void test_heavy_ones_are_alone(void **state) {
+    static const char *const expected[] = { "b1 M", "b2 M", "b3 M" };
+
+    (void)state;
+    task_reads(&b[2].task, COST_MOST);
+    client_txn_send(LOAD(0, &b[1]));
+    client_txn_send(LOAD(1, &b[2]));
+    client_txn_send(LOAD(2, &b[3]));
+    for (int i = 0; i < 3; i++) {
+        batch_flush();
+        assert_string_equal(sent(0), expected[i]);
+        commit(WRITE);
+    }
+}
+
 /* If other tasks had to wait for a long transaction, they get the database for as long. */
 static void test_long_ones_give_way(void **state) {
     const struct txn took_an_hour = { .db = fake_db.conns[WRITE], .sent_us = clock_mono() - 3600 * US_PER_S };
@@ -518,6 +560,8 @@ int main(void) {
         cmocka_unit_test_setup(test_passing_failures_are_repeated, start),
         cmocka_unit_test_setup(test_bounds, start),
         cmocka_unit_test_setup(test_too_long, start),
+        cmocka_unit_test_setup(test_users_take_turns, start),
+        cmocka_unit_test_setup(test_heavy_ones_are_alone, start),
         cmocka_unit_test_setup(test_long_ones_give_way, start),
         cmocka_unit_test_setup(test_lost_and_not_committed, start),
         cmocka_unit_test_setup(test_lost_and_committed, start),

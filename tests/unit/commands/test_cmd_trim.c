@@ -37,6 +37,7 @@ static int start(void **state) {
 
     (void)state;
     getters_start();
+    op_trim_list.width = 16; /* as after several fast transactions */
     node_self()->number = 3;
     q = queue_named("q1");
     q->list.consume_end = END_RIGHT;

@@ -307,7 +307,7 @@ static void test_frontier_passes_an_add(void **state) {
     fake_commit_all();
     late->key = (struct job_key){ 1, 0, job_new_id(clock_db(), 1) };
     late->task = (struct task){ .op = &op_insert, .rows = 1 };
-    list_init(&late->task.node);
+    fair_node_init(&late->task.turn);
     queue_named("q1")->counters.len = 2;
     ask_for(1, "q1", 2);
     fake_commit_all();

@@ -108,7 +108,7 @@ static void test_new_one(void **state) {
     assert_null(r->client);
     assert_null(r->data);
     assert_true(list_empty(&r->in_client));
-    assert_true(list_empty(&r->task.node));
+    assert_true(list_empty(&r->task.turn.node));
     assert_int_equal(r->task.state, TASK_IDLE);
     assert_ptr_equal(REQ_OF_TASK(&r->task), r);
     assert_reply(r, "");
