@@ -1,15 +1,16 @@
--- Reads a page of the leased jobs: RELEASE. Jobs with retry 0 are left out.
--- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 worker (null: all), $7 node (null:
---         all)
--- returns: queue_id, rank, id, until (end of the lease); in key order
+-- Finds the leased jobs in a page of jobs: RELEASE. Jobs with retry 0 are left out.
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 queue_id (up to that queue), $5 limit (jobs to look
+--         at), $6 now, $7 worker (null: all), $8 node (null: all)
+-- returns: queue_id, rank, id, until (end of the lease); after a full page the last job that it looked at, with
+--          null
 -- index: job_pkey
-select j.queue_id, j.rank, j.id, j.ready_at as until
-from pgdisque.job as j
-where (j.queue_id, j.rank, j.id) > ($1::integer, $2::smallint, $3::bigint)
-  and {{is_leased(j, $5::timestamptz)}}
-  and j.expires_at > $5::timestamptz
-  and j.retry > 0
-  and ($6::text is null or j.worker = $6::text)
-  and ($7::smallint is null or j.owner = $7::smallint)
-order by j.queue_id, j.rank, j.id
-limit $4::integer
+with {{held_page($6::timestamptz)}}
+select p.queue_id, p.rank, p.id, p.ready_at as until
+from page as p
+where p.is_held
+  and p.retry > 0
+  and ($7::text is null or p.worker = $7::text)
+  and ($8::smallint is null or p.owner = $8::smallint)
+union all
+select e.queue_id, e.rank, e.id, null
+from page_end as e

@@ -1,14 +1,20 @@
--- Counts the jobs that each worker has leased: WORKERS.
--- params: $1 queue_id, $2 queue_id (first and last queue), $3 now
--- returns: owner (node), worker (null: unknown, or not yet written), queue (name), jobs, until (end of the
---          first lease; null: never); in the order of the first three
--- index: none, or that of one queue
-select
-    j.owner, j.worker, q.name as queue, count(*) as jobs, nullif(min(j.ready_at), 'infinity') as until
-from pgdisque.job as j
-join pgdisque.queue as q on q.id = j.queue_id
-where j.queue_id between $1::integer and $2::integer
-  and {{is_leased(j, $3::timestamptz)}}
-  and j.expires_at > $3::timestamptz
-group by j.owner, j.worker, q.name
-order by j.owner, j.worker, q.name
+-- Counts the jobs that each worker has leased, in a page of jobs: WORKERS.
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 queue_id (up to that queue), $5 limit (jobs to look
+--         at), $6 now
+-- returns: queue_id, owner (node), worker (null: unknown, or not yet written), jobs, until (end of the first
+--          lease, or null: never), rank, id (both null); in the order of the queues; after a full page the key of
+--          the last job that it looked at, with null in the other columns
+-- index: job_pkey
+with {{held_page($6::timestamptz)}}
+(
+    select
+        p.queue_id, p.owner, p.worker, count(*) as jobs, nullif(min(p.ready_at), 'infinity') as until,
+        null::smallint as rank, null::bigint as id
+    from page as p
+    where p.is_held
+    group by p.queue_id, p.owner, p.worker
+    order by p.queue_id, p.owner, p.worker
+)
+union all
+select e.queue_id, null, null, null, null, e.rank, e.id
+from page_end as e

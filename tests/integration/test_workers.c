@@ -104,11 +104,24 @@ static void test_workers_of_sql(void **state) {
     EVENTUALLY(all_have("sql", 0) && all_agree("sql"));
 }
 
-#define JOBS 2500
+#define JOBS 6000
 
-/* More jobs than one statement handles. */
+/* The reply has each worker once in each queue, in the order of the queues. */
+static bool knows_all_workers(int n) {
+    const char *reply = ask(at[n], "WORKERS"), *before, *thousands, *behind;
+
+    before = strstr(reply, "\"worker\" \"modest\" \"queue\" \"before\" \"jobs\" :1 ");
+    thousands = strstr(reply, text_of("\"worker\" \"greedy\" \"queue\" \"thousands\" \"jobs\" :%d ", JOBS));
+    behind = strstr(reply, "\"worker\" \"modest\" \"queue\" \"behind\" \"jobs\" :1 ");
+    return before != NULL && thousands > before && behind > thousands;
+}
+
+/* More jobs than one statement handles. Their queue is between two others in the order of the database. */
 static void test_thousands(void **state) {
     (void)state;
+    call_oneself(B, "modest");
+    (void)add_job(at[A], "before", "x", "RETRY 1000");
+    expect_start(at[B], "[[", "GETJOB FROM before");
     for (int i = 0; i < JOBS; i++)
         later(at[A], "ADDJOB thousands x 0 RETRY 1000");
     for (int i = 0; i < JOBS; i++)
@@ -119,6 +132,12 @@ static void test_thousands(void **state) {
     assert_true(queue_is_empty(at[A], "thousands"));
     EVENTUALLY(postgres_number(server.database,
                                "select count(*) from pgdisque.job where worker = 'greedy'") == JOBS);
+    (void)add_job(at[A], "behind", "x", "RETRY 1000");
+    expect_start(at[B], "[[", "GETJOB TIMEOUT 60000 FROM behind");
+    EVENTUALLY(
+        postgres_number(server.database, "select count(*) from pgdisque.job where worker = 'modest'") == 2);
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(knows_all_workers(i));
     expect(at[B], text_of(":%d", JOBS), "RELEASE WORKER greedy");
     EVENTUALLY(all_have("thousands", JOBS) && all_agree("thousands"));
     expect(at[A], "+OK", "DEBUG FLUSHALL");

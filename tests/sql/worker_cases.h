@@ -40,17 +40,23 @@
           "all queues",                                                                                    \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
-          .params = { "-2147483648", "2147483647", NOW },                                                  \
-          .rows = "0 anna \"q2\" 1 12:00:30; 3 anna \"q1\" 2 12:00:30; 3 anna \"q2\" 1 12:00:20; 3 bert "  \
-                  "\"q1\" 1 -; "                                                                           \
-                  "3 - \"q1\" 1 12:00:50",                                                                 \
+          .params = { BEFORE_ALL, "2147483647", "10", NOW },                                               \
+          .rows = "1 3 anna 2 12:00:30 - -; 1 3 bert 1 - - -; 1 3 - 1 12:00:50 - -; "                      \
+                  "2 0 anna 1 12:00:30 - -; 2 3 anna 1 12:00:20 - -",                                      \
           .ordered = true },                                                                               \
         { SQL_LIST_WORKERS,                                                                                \
           "one queue",                                                                                     \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
-          .params = { "2", "2", NOW },                                                                     \
-          .rows = "0 anna \"q2\" 1 12:00:30; 3 anna \"q2\" 1 12:00:20",                                    \
+          .params = { BEFORE_ALL, "1", "10", NOW },                                                        \
+          .rows = "1 3 anna 2 12:00:30 - -; 1 3 bert 1 - - -; 1 3 - 1 12:00:50 - -",                       \
+          .ordered = true },                                                                               \
+        { SQL_LIST_WORKERS,                                                                                \
+          "a full page behind a key",                                                                      \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP,                                                                           \
+          .params = { "1", "0", "1", "2", "3", NOW },                                                      \
+          .rows = "1 3 anna 1 12:00:40 - -; 1 3 - 1 12:00:50 - -; 1 - - - - 0 4",                          \
           .ordered = true },                                                                               \
         { SQL_WORKER_JOBS,                                                                                 \
           "running jobs only, with the begin of their leases",                                             \
@@ -84,21 +90,21 @@
           "by a worker, wherever",                                                                         \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
-          .params = { BEFORE_ALL, "10", NOW, "anna", "NULL" },                                             \
+          .params = { BEFORE_ALL, "2147483647", "10", NOW, "anna", "NULL" },                               \
           .rows = "1 0 1 12:00:30; 1 0 2 12:00:40; 2 -1 7 12:00:30; 2 0 8 12:00:20",                       \
           .ordered = true },                                                                               \
         { SQL_FIND_HELD,                                                                                   \
-          "at a node, behind a key, so many",                                                              \
+          "at a node, in a full page behind a key",                                                        \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
-          .params = { "1", "0", "1", "2", NOW, "NULL", "3" },                                              \
-          .rows = "1 0 2 12:00:40; 1 0 3 12:00:50",                                                        \
+          .params = { "1", "0", "1", "2", "3", NOW, "NULL", "3" },                                         \
+          .rows = "1 0 2 12:00:40; 1 0 3 12:00:50; 1 0 4 -",                                               \
           .ordered = true },                                                                               \
         { SQL_FIND_HELD,                                                                                   \
           "both",                                                                                          \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
-          .params = { BEFORE_ALL, "10", NOW, "anna", "0" },                                                \
+          .params = { BEFORE_ALL, "2147483647", "10", NOW, "anna", "0" },                                  \
           .rows = "2 -1 7 12:00:30" },                                                                     \
         { SQL_RELEASE_HELD,                                                                                \
           "leases that are still the same",                                                                \
