@@ -82,10 +82,12 @@ static void delete_pages(struct req *r, struct queue **queues, size_t count) {
 
     *d = (struct deleting){ .req = r, .pending = count };
     for (size_t i = 0; i < count; i++) {
-        d->each[i] =
-            (struct key_del){ .pages = { .q = queues[i], .op = &op_empty_list, .ended = on_key_ended },
-                              .whole = d,
-                              .was_key = queue_is_key(queues[i]) };
+        d->each[i] = (struct key_del){ .pages = { .user = r->task.turn.user,
+                                                  .q = queues[i],
+                                                  .op = &op_empty_list,
+                                                  .ended = on_key_ended },
+                                       .whole = d,
+                                       .was_key = queue_is_key(queues[i]) };
         bulk_begin(&d->each[i].pages);
     }
 }

@@ -114,7 +114,8 @@ static void set_end(struct expiring *e, int64_t expires_at, int64_t before) {
 
 static void expire_begin(struct expiring *e) {
     e->was_key = queue_is_key(e->q);
-    e->pages = (struct list_pages){ .q = e->q,
+    e->pages = (struct list_pages){ .user = e->req->task.turn.user,
+                                    .q = e->q,
                                     .op = e->removes ? &op_empty_list : &op_date_list,
                                     .expires_at = e->expires_at,
                                     .wake_at = e->wake_at,

@@ -52,7 +52,6 @@ static void list_list_encode(struct params *p, struct task *t) {
 
     if (job_key_before(first, g->page.after))
         first = g->page.after;
-    page_plan(&g->page);
     params_set_int4(p, 0, g->look.q->id);
     params_set_int2(p, 1, first.rank);
     params_set_int8(p, 2, first.id);
@@ -105,22 +104,25 @@ static void list_add_element(struct page *p, const PGresult *rows, int i) {
     reply_bulk(p->req, list_element(p->req->data, rows, i));
 }
 
-/* Finds one element by its index from the right. */
-static void find_place(struct range *g, enum range_step step, int64_t place) {
+static void range_send(struct range *g, enum range_step step, enum list_end from) {
     g->step = step;
-    g->look.from = END_RIGHT;
-    g->offset = place;
-    g->page.wanted = 1;
+    g->look.from = from;
+    page_plan(&g->page, g->offset);
     list_read_send(&g->look);
 }
 
+/* Finds one element by its index from the right. */
+static void find_place(struct range *g, enum range_step step, int64_t place) {
+    g->offset = place;
+    g->page.wanted = 1;
+    range_send(g, step, END_RIGHT);
+}
+
 static void read_pages(struct range *g, int64_t offset) {
-    g->step = RANGE_PAGES;
-    g->look.from = END_LEFT;
     g->page.backwards = list_read_consume_end(g->look.q) != END_LEFT;
     g->offset = offset;
     g->page.wanted = g->limit < 0 ? INT64_MAX : g->limit;
-    list_read_send(&g->look);
+    range_send(g, RANGE_PAGES, END_LEFT);
 }
 
 /* drop > 0: the range ends before the element with this index from the right. */
@@ -206,7 +208,7 @@ static void list_list_done(struct task *t, const PGresult *rows) {
     } else if (g->step == RANGE_PAGES) {
         g->offset = 0;
         if (page_take(&g->page, rows, COL_LIST_FIRST_RANK, list_add_element))
-            batch_add(t);
+            range_send(g, RANGE_PAGES, END_LEFT);
         else
             q->users--;
     } else if (is_whole(g, rows)) {
@@ -242,6 +244,7 @@ static void range_start(struct range *g) {
         g->look.at_back = &op_whole_last;
     }
     page_init(&g->page, g->look.req, g->look.q, g->limit < 0 ? INT64_MAX : g->limit);
+    page_plan(&g->page, g->offset);
     list_read_start(&g->look);
 }
 
@@ -410,6 +413,8 @@ void cmd_lpos(struct req *r) {
         return;
     }
     f->look.from = f->rank < 0 ? END_RIGHT : END_LEFT;
+    task_reads(&r->task,
+               queue_rows_read(f->look.q, 0, f->maxlen == 0 || f->rank < 0 ? INT64_MAX : f->maxlen, false));
     list_read_start(&f->look);
 }
 
@@ -467,5 +472,6 @@ void cmd_lrem(struct req *r) {
     count = list_index(count);
     m->look.from = count < 0 ? END_RIGHT : END_LEFT;
     m->limit = (int32_t)(count == 0 ? INT32_MAX : count < 0 ? -count : count);
+    task_reads(&r->task, queue_rows_read(m->look.q, 0, INT64_MAX, false));
     list_read_start(&m->look);
 }

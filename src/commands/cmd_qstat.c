@@ -54,6 +54,8 @@ static struct queue_count *count_in_database(struct req *r, struct queue *q, str
     *c = (struct queue_count){ .q = q, .running = -1 };
     q->users++;
     r->data = c;
+    if (op != &op_running_jobs)
+        task_reads(&r->task, TASK_READS_MANY);
     batch_add_row(&r->task, op);
     return c;
 }
@@ -224,6 +226,11 @@ static void queue_count_encode(struct params *p, struct task *t) {
     params_int4(p, 0, c->q->id);
 }
 
+static void count_kept(struct req *r) {
+    task_reads(&r->task, TASK_READS_MANY);
+    batch_add_row(&r->task, &op_count_kept);
+}
+
 static void running_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct queue_count *c = r->data;
@@ -231,7 +238,7 @@ static void running_end(struct task *t, const PGresult *rows) {
     if (c->q->limits.limited)
         c->running = row_int8(rows, (int)t->first_row, COL_RUNNING_JOBS_RUNNING);
     if (setting_in_force(c->q, SETTING_RETENTION) > 0) {
-        batch_add_row(&r->task, &op_count_kept);
+        count_kept(r);
         return;
     }
     c->q->users--;
@@ -256,7 +263,7 @@ static void waiting_end(struct task *t, const PGresult *rows) {
 
     c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_WAITING);
     if (c->done) {
-        batch_add_row(&r->task, &op_count_kept);
+        count_kept(r);
         return;
     }
     c->q->users--;
@@ -273,8 +280,8 @@ static void queue_count_fail(struct task *t, const struct op_error *err) {
 OPERATION(running_jobs, .begin = count_begin, .encode = queue_count_encode, .on_end = running_end,
           .fail = queue_count_fail);
 
-OPERATION(count_waiting, .begin = count_begin, .encode = queue_count_encode, .on_end = waiting_end,
-          .fail = queue_count_fail);
+OPERATION(count_waiting, .alone = true, .begin = count_begin, .encode = queue_count_encode,
+          .on_end = waiting_end, .fail = queue_count_fail);
 
-OPERATION(count_kept, .begin = count_begin, .encode = queue_count_encode, .on_end = kept_end,
+OPERATION(count_kept, .alone = true, .begin = count_begin, .encode = queue_count_encode, .on_end = kept_end,
           .fail = queue_count_fail);

@@ -7,6 +7,7 @@
 #include "commands/dispatch.h"
 #include "commands/scan_cursors.h"
 #include "config/config.h"
+#include "jobs/add_options.h"
 #include "jobs/id_list.h"
 #include "jobs/job_filter.h"
 #include "jobs/job_view.h"
@@ -89,6 +90,7 @@ void cmd_qpeek(struct req *r) {
     p->backwards = count < 0;
     q->users++;
     r->data = p;
+    page_plan(p, 0);
     batch_add_row(&r->task, count > 0 ? &op_peek_first : &op_peek_last);
 }
 
@@ -98,7 +100,6 @@ static void peek_encode(struct params *p, struct task *t) {
 
     if (job_key_before(first, page->after))
         first = page->after;
-    page_plan(page);
     params_set_int4(p, 0, page->q->id);
     params_set_int2(p, 1, first.rank);
     params_set_int8(p, 2, first.id);
@@ -120,10 +121,12 @@ static void peek_done(struct task *t, const PGresult *rows) {
     struct page *p = REQ_OF_TASK(t)->data;
     struct queue *q = p->q;
 
-    if (page_take(p, rows, COL_PEEK_FIRST_RANK, add_peeked))
+    if (page_take(p, rows, COL_PEEK_FIRST_RANK, add_peeked)) {
+        page_plan(p, 0);
         batch_add(t);
-    else
+    } else {
         q->users--;
+    }
 }
 
 static void peek_fail(struct task *t, const struct op_error *err) {
@@ -142,7 +145,11 @@ PEEK_OP(peek_last);
 
 /* ---- JSCAN ---- */
 
-#define SCAN_PAGE_MAX 10000
+/* The most jobs that a command looks at, and those of one statement. In a client transaction both are the same. */
+#define SCAN_MOST 10000
+#define SCAN_PAGE 1000
+/* The bytes that a job is expected to have if its queue is not known. */
+#define SCAN_JOB_BYTES ((size_t)1024)
 
 /* STATE takes these words. The last two are Disque's, and no job is in these states. */
 static const char *const scan_states[] = {
@@ -185,7 +192,10 @@ struct job_scan {
     unsigned states; /* bits of the selected states; 0: all of the first stage */
     bool whole;      /* REPLY all */
     struct job_filter filter;
-    int64_t bytes; /* limit of the bytes of a page */
+    int64_t left;       /* the jobs that the command may still look at */
+    int64_t bytes_left; /* and the bytes of its reply */
+    int64_t rows;       /* limits of the statement that runs */
+    int64_t bytes;
     struct scan_place at;
     struct buf found; /* replies of the jobs found so far */
     size_t found_count;
@@ -350,6 +360,21 @@ static const char *cursor_refusal(const struct req *r, struct job_scan *s) {
     return NULL;
 }
 
+static bool scan_in_txn(const struct req *r) {
+    return r->task.client_txn != NULL;
+}
+
+static void scan_send(struct req *r) {
+    struct job_scan *s = r->data;
+    const struct queue *q = queue_find_id(s->at.queue_id);
+    size_t each = !s->whole ? 0 : q != NULL ? queue_job_bytes(q) : SCAN_JOB_BYTES;
+
+    s->rows = at_most(s->left, scan_in_txn(r) ? SCAN_MOST : SCAN_PAGE);
+    s->bytes = scan_in_txn(r) ? s->bytes_left : at_most(s->bytes_left, PAGE_BYTES);
+    task_reads(&r->task, s->rows * (1 + (int64_t)(each / OP_ROW_BYTES)));
+    batch_add_row(&r->task, scan_op(s));
+}
+
 static void start_scan(struct req *r, struct job_scan *s) {
     const char *refusal = NULL;
 
@@ -367,7 +392,13 @@ static void start_scan(struct req *r, struct job_scan *s) {
     if (s->at.stage == STAGE_END)
         reply_scan(r, 0);
     else
-        batch_add_row(&r->task, scan_op(s));
+        scan_send(r);
+}
+
+/* BUSYLOOP reads all jobs. */
+static void scan_bound(struct job_scan *s) {
+    s->left = s->busyloop ? INT64_MAX : s->count < 1 ? 1 : at_most(s->count, SCAN_MOST);
+    s->bytes_left = s->busyloop ? INT64_MAX : config.batch_max_bytes;
 }
 
 void cmd_jscan(struct req *r) {
@@ -379,6 +410,7 @@ void cmd_jscan(struct req *r) {
     if (!args_parse_or_reply(r, 1, &jscan_spec, s, &end) || !job_filter_or_reply(r, &s->filter))
         return;
     r->data = s;
+    scan_bound(s);
     refusal = order_refusal(s);
     if (refusal != NULL)
         req_error(r, "%s", refusal);
@@ -386,21 +418,14 @@ void cmd_jscan(struct req *r) {
         start_scan(r, s);
 }
 
-static int32_t page_size(const struct job_scan *s) {
-    if (s->busyloop)
-        return SCAN_PAGE_MAX / 10;
-    return s->count < 1 ? 1 : (int32_t)(s->count < SCAN_PAGE_MAX ? s->count : SCAN_PAGE_MAX);
-}
-
 static void scan_encode(struct params *p, struct task *t) {
     struct job_scan *s = REQ_OF_TASK(t)->data;
     int col = 4;
 
-    s->bytes = config.batch_max_bytes;
     params_set_int4(p, 0, s->at.after.queue_id);
     params_set_int2(p, 1, s->at.after.rank);
     params_set_int8(p, 2, s->at.after.id);
-    params_set_int4(p, 3, page_size(s));
+    params_set_int4(p, 3, (int32_t)s->rows);
     if (s->at.stage != STAGE_DEAD)
         params_set_time(p, col++, clock_db());
     params_set_bool(p, col++, s->whole);
@@ -414,10 +439,9 @@ static void scan_encode(struct params *p, struct task *t) {
 static void scan_newest_encode(struct params *p, struct task *t) {
     struct job_scan *s = REQ_OF_TASK(t)->data;
 
-    s->bytes = config.batch_max_bytes;
     params_set_time(p, 0, s->at.died_us);
     params_set_int8(p, 1, s->at.after.id);
-    params_set_int4(p, 2, page_size(s));
+    params_set_int4(p, 2, (int32_t)s->rows);
     params_set_bool(p, 3, s->whole);
     params_set_int8(p, 4, s->bytes);
     params_set_jsonb_or_null(p, 5, s->filter.headers);
@@ -442,11 +466,20 @@ static bool scan_wants(const struct job_scan *s, const struct job_view *v) {
     return v->matches && (s->states == 0 || (s->states & STATE_BIT(job_view_state(v))) != 0);
 }
 
+/* True if the command reads another page. page_is_full: the stage may have more jobs. */
+static bool scan_goes_on(const struct req *r, bool page_is_full) {
+    const struct job_scan *s = r->data;
+
+    if (s->at.stage == STAGE_END || req_is_orphan(r))
+        return false;
+    return s->busyloop || (page_is_full && s->left > 0 && s->bytes_left > 0 && !scan_in_txn(r));
+}
+
 static void scan_done(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct job_scan *s = r->data;
     int n = PQntuples(rows);
-    bool more = !page_is_last(rows, page_size(s), s->bytes);
+    bool is_full = !page_is_last(rows, s->rows, s->bytes);
 
     for (int i = 0; i < n; i++) {
         struct job_view v =
@@ -457,17 +490,19 @@ static void scan_done(struct task *t, const PGresult *rows) {
         if (scan_wants(s, &v) && queue_rights_cover_id(r, v.key.queue_id))
             read_add_found(r, s, &v);
     }
-    if (!more) {
+    if (!is_full) {
         begin_stage(s, s->at.stage + 1);
         find_stage(s);
-        more = s->at.stage != STAGE_END;
-        r->task.op = scan_op(s);
+    }
+    if (!s->busyloop) {
+        s->left -= n;
+        s->bytes_left -= n > 0 ? row_int8(rows, n - 1, COL_SCAN_JOBS_SIZE) : 0;
     }
     req_hold(r, s->found.cap);
-    if (more && s->busyloop && !req_is_orphan(r))
-        batch_add(&r->task);
+    if (scan_goes_on(r, is_full))
+        scan_send(r);
     else
-        reply_scan(r, more ? cursor_new(r, s) : 0);
+        reply_scan(r, s->at.stage != STAGE_END ? cursor_new(r, s) : 0);
 }
 
 static void scan_fail(struct task *t, const struct op_error *err) {

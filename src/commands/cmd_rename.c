@@ -129,6 +129,7 @@ static void move(struct renaming *n) {
         }
         r->task.client_txn->ahead = true;
     }
+    task_reads(&r->task, TASK_CHANGED_ROW * rename_len(n));
     batch_add_row(&r->task, &op_rename_list);
 }
 

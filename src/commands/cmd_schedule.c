@@ -326,6 +326,7 @@ void cmd_schedules(struct req *r) {
     if (r->argc > 2 && !args_parse_or_reply(r, 2, &schedules_spec, o, &end))
         return;
     r->data = o;
+    task_reads(&r->task, r->argc > 1 ? 1 : TASK_READS_MANY);
     batch_add_row(&r->task, &op_list_schedules);
 }
 

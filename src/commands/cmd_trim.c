@@ -27,6 +27,12 @@ struct setting_one {
     int64_t index;
 };
 
+static void set_one_reads(struct setting_one *s) {
+    int64_t skipped = s->index < 0 ? -s->index : s->index;
+
+    task_reads(&s->look.req->task, queue_rows_read(s->look.q, skipped, 1, false));
+}
+
 static void trim_set_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     struct setting_one *s = r->data;
@@ -50,6 +56,7 @@ static void trim_set_done(struct task *t, const PGresult *rows) {
         trim_changed(t);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
         /* Another session has taken the job. The next try finds the element that is there now. */
+        set_one_reads(r->data);
         batch_add(t);
     } else {
         ((struct list_read *)r->data)->q->users--;
@@ -81,6 +88,7 @@ void cmd_lset(struct req *r) {
         return;
     s->index = list_index(s->index);
     r->task.bytes = r->argv[3].len;
+    set_one_reads(s);
     list_read_start(&s->look);
 }
 
@@ -183,6 +191,21 @@ static bool trim_again(struct task *task, bool unknown) {
 OPERATION(trim_list, .alone = true, .encode = trim_encode, .on_end = trim_done, .fail = trim_fail,
           .again = trim_again, .answer_lost = all_trimmed);
 
+/* The number of elements before (or, for a negative one, after) an index. */
+static int64_t trim_distance(int64_t index) {
+    return index < 0 ? -index - 1 : index;
+}
+
+static void trim_reads(const struct trimming *t) {
+    int64_t len = queue_len(t->look.q), left = t->start < 0 ? len + t->start : t->start;
+    int64_t right = t->stop < 0 ? -t->stop - 1 : len - 1 - t->stop;
+    int64_t cut = (left > 0 ? left : 0) + (right > 0 ? right : 0);
+
+    task_reads(&t->look.req->task,
+               queue_rows_read(t->look.q, trim_distance(t->start) + trim_distance(t->stop),
+                               TASK_CHANGED_ROW * (cut < len ? cut : len), false));
+}
+
 /* True if the range certainly covers the list. Changes in progress may count as later than this command. */
 static bool has_nothing_to_cut(const struct trimming *t) {
     int64_t len = queue_len(t->look.q);
@@ -224,5 +247,6 @@ void cmd_ltrim(struct req *r) {
         return;
     if (only_keeps(t) && r->exec == NULL)
         t->look.q->trim = t;
+    trim_reads(t);
     list_read_start(&t->look);
 }

@@ -257,7 +257,10 @@ void laravel_clear(struct req *r) {
         req_int(r, 0);
         return;
     }
-    *c = (struct clearing){ .pages = { .q = q, .op = &op_empty_queue, .ended = clear_ended }, .req = r };
+    *c = (struct clearing){
+        .pages = { .user = r->task.turn.user, .q = q, .op = &op_empty_queue, .ended = clear_ended },
+        .req = r,
+    };
     bulk_begin(&c->pages);
 }
 

@@ -744,6 +744,7 @@ static void add_enter(struct add *a) {
     t->op = add_op_of(a);
     if (t->client_txn != NULL)
         t->client_txn->ahead |= a->at_front || a->opt.priority > 0;
+    task_reads(t, TASK_CHANGED_ROW * (int64_t)(a->count * a->opt.flow.count));
     batch_add(t);
 }
 

@@ -18,16 +18,22 @@ static struct list_pages *pages_of(struct task *t) {
     return CONTAINER_OF(t, struct list_pages, task);
 }
 
+static void bulk_send(struct list_pages *p) {
+    task_reads(&p->task, TASK_CHANGED_ROW * queue_rows_read(p->q, 0, PAGE, false));
+    batch_add(&p->task);
+}
+
 void bulk_begin(struct list_pages *p) {
     p->after = (struct job_key){ .rank = INT16_MIN, .id = INT64_MIN };
     p->until = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
     p->jobs = 0;
     p->lost = false;
     task_init(&p->task, p->op);
+    p->task.turn.user = p->user;
     list_init(&p->scan.node);
     p->q->users++;
     claim_ahead_return(p->q);
-    batch_add(&p->task);
+    bulk_send(p);
 }
 
 static void bulk_end(struct list_pages *p, const struct op_error *error) {
@@ -72,7 +78,7 @@ static void bulk_go_on(struct list_pages *p, const PGresult *rows) {
     if (is_last(rows))
         bulk_end(p, NULL);
     else
-        batch_add(&p->task);
+        bulk_send(p);
 }
 
 static void bulk_page_fail(struct task *t, const struct op_error *error) {

@@ -19,8 +19,9 @@
  */
 struct list_pages {
     /* Set by the caller. */
-    struct queue *q; /* must have its row; in use until the end */
-    struct op *op;   /* op_empty_list, op_date_list, or op_empty_queue for jobs in all states */
+    struct fair_user *user; /* whose turns the pages take */
+    struct queue *q;        /* must have its row; in use until the end */
+    struct op *op;          /* op_empty_list, op_date_list, or op_empty_queue for jobs in all states */
     /* For op_date_list: jobs that expire by before get expires_at and wake_at, as in their rows. */
     int64_t expires_at;
     int64_t wake_at;

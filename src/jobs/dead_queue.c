@@ -16,7 +16,7 @@
 #include "queue/settings.h"
 
 /* Jobs of one statement. */
-#define DEAD_PAGE 1000
+#define DEAD_PAGE 500
 
 /* The work of a request on a queue. */
 struct dead_work {
@@ -63,6 +63,13 @@ static int32_t rows_to_look_at(const struct dead_filter *f) {
     return searches ? DEAD_PAGE : (int32_t)at_most(f->count, DEAD_PAGE);
 }
 
+static void dead_page_send(struct req *r) {
+    const struct dead_filter *f = &((const struct dead_work *)r->data)->how.filter;
+
+    task_reads(&r->task, rows_to_look_at(f) + TASK_CHANGED_ROW * at_most(f->count, DEAD_PAGE));
+    batch_add(&r->task);
+}
+
 static void set_age(struct params *p, int col, int64_t seconds) {
     if (seconds < 0)
         params_set_null(p, col);
@@ -95,7 +102,7 @@ static void dead_page_done(struct task *t, int64_t jobs, bool more, struct job_k
     w->how.filter.count -= jobs;
     if (more && w->how.filter.count > 0) {
         w->after = last;
-        batch_add(t);
+        dead_page_send(r);
         return;
     }
     dead_work_release(w);
@@ -111,7 +118,7 @@ void dead_revive_queue(struct req *r, struct queue *q, const struct dead_revive 
     if (how->to != NULL)
         queue_prepare(how->to, &w->row_waiter);
     else
-        batch_add(&r->task);
+        dead_page_send(r);
 }
 
 static void revive_queue_encode(struct params *p, struct task *t) {
@@ -164,7 +171,7 @@ OPERATION(revive_queue, .alone = true, .encode = revive_queue_encode, .on_end = 
 void dead_delete_queue(struct req *r, struct queue *q, const struct dead_filter *filter) {
     (void)dead_work_new(r, q, &(struct dead_revive){ .filter = *filter });
     r->task.op = &op_delete_queue_dead;
-    batch_add(&r->task);
+    dead_page_send(r);
 }
 
 static void delete_queue_encode(struct params *p, struct task *t) {

@@ -50,8 +50,11 @@ static void library_values_send(struct library_values *v, struct op *op) {
     r->task.op = op;
     r->task.rows = (uint32_t)v->count;
     r->task.bytes = 0;
-    for (size_t i = 0; i < v->count; i++)
+    for (size_t i = 0; i < v->count; i++) {
         r->task.bytes += v->fields[i].key.len + v->fields[i].field.len + v->fields[i].value.len;
+        if (v->fields[i].field.ptr == NULL)
+            task_reads(&r->task, TASK_READS_MANY);
+    }
     batch_add(&r->task);
 }
 

@@ -22,6 +22,7 @@ void list_find_life(struct life *l, struct queue *q) {
     l->req->task.rows = 1;
     q->users++;
     row_waiter_init(&l->row_waiter, &l->req->task, NULL, life_fail);
+    task_reads(&l->req->task, queue_rows_read(q, INT64_MAX, 0, false));
     if (key_is_in_txn(l->req))
         queue_prepare(q, &l->row_waiter);
     else

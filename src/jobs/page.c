@@ -9,7 +9,7 @@
 
 /* Limits of the rows that a statement reads. The minimum is for queues whose largest body is an exception. */
 #define ROWS_LEAST 100
-#define ROWS_MOST 10000
+#define ROWS_MOST 2500
 /* Bytes that the statements count for a row without its body. */
 #define ROW_BYTES 256
 /* Room for the header of the array, whose count is known last. */
@@ -33,12 +33,13 @@ static int64_t likely_rows(const struct page *p) {
     return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
-void page_plan(struct page *p) {
+void page_plan(struct page *p, int64_t skipped) {
     p->in_txn = p->req->task.client_txn != NULL;
-    p->bytes = config.batch_max_bytes;
+    p->bytes = p->in_txn || config.batch_max_bytes < PAGE_BYTES ? config.batch_max_bytes : PAGE_BYTES;
     p->rows = likely_rows(p);
     if (p->rows > p->wanted)
         p->rows = p->wanted;
+    task_reads(&p->req->task, queue_rows_read(p->q, skipped, p->rows, true));
 }
 
 bool page_is_last(const PGresult *result, int64_t rows, int64_t bytes) {

@@ -11,14 +11,16 @@
 
 /* About the bytes of a row without the body. */
 #define MEMBER_ROW_BYTES 160
-/* The most members that one statement removes. */
-#define REMOVED_MOST 10000
+/* The most members that one statement removes. In a client transaction there is only one. */
+#define REMOVED_MOST 1000
+#define REMOVED_MOST_IN_TXN 10000
 
 static struct sorted_set *sorted_set_of(const struct task *t) {
     return REQ_OF_TASK(t)->data;
 }
 
-static void sorted_set_send(struct sorted_set *s, struct op *op) {
+/* reads: as in task_reads(). */
+static void sorted_set_send(struct sorted_set *s, struct op *op, int64_t reads) {
     struct req *r = s->req;
 
     r->data = s;
@@ -27,6 +29,7 @@ static void sorted_set_send(struct sorted_set *s, struct op *op) {
     r->task.bytes = 0;
     for (size_t i = 0; i < s->count; i++)
         r->task.bytes += s->bodies[i].len + MEMBER_ROW_BYTES;
+    task_reads(&r->task, reads);
     batch_add(&r->task);
 }
 
@@ -120,7 +123,8 @@ OPERATION(add_dead_members, .alone = true, .encode = set_add_encode, .on_end = s
 static void on_set_open(struct task *t) {
     struct sorted_set *s = sorted_set_of(t);
 
-    sorted_set_send(s, s->dead ? &op_add_dead_members : &op_add_members);
+    sorted_set_send(s, s->dead ? &op_add_dead_members : &op_add_members,
+                    TASK_CHANGED_ROW * (int64_t)s->count);
 }
 
 /* Members have no attempts, as elements have none. */
@@ -173,11 +177,16 @@ OPERATION(remove_members, .alone = true, .encode = members_remove_encode, .on_en
           .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 void sorted_set_remove(struct sorted_set *s) {
-    sorted_set_send(s, &op_remove_members);
+    sorted_set_send(s, &op_remove_members, TASK_CHANGED_ROW * (int64_t)s->count);
 }
 
 static int64_t range_limit(const struct set_range *g, int64_t most) {
     return g->limit < 0 ? most : at_most(g->limit, most);
+}
+
+/* A range without a limit may be the whole set, and one that drops members reads it. */
+static int64_t range_reads(const struct set_range *g, int64_t most) {
+    return g->drop > 0 ? TASK_READS_MANY : g->offset / 4 + range_limit(g, most);
 }
 
 static void range_encode(struct params *p, const struct sorted_set *s, int64_t most) {
@@ -191,10 +200,14 @@ static void range_encode(struct params *p, const struct sorted_set *s, int64_t m
     params_set_time(p, 7, clock_db());
 }
 
+static int64_t removed_most(const struct task *t) {
+    return t->client_txn != NULL ? REMOVED_MOST_IN_TXN : REMOVED_MOST;
+}
+
 static void remove_range_encode(struct params *p, struct task *t) {
     const struct sorted_set *s = sorted_set_of(t);
 
-    range_encode(p, s, REMOVED_MOST);
+    range_encode(p, s, removed_most(t));
     commit_marker_always(t);
 }
 
@@ -206,7 +219,7 @@ static void remove_range_done(struct task *t, const PGresult *rows) {
     members_left(s, rows);
     if (n == REMOVED_MOST && s->range.drop == 0 && s->req->task.client_txn == NULL &&
         (s->range.limit < 0 || (s->range.limit -= n) > 0)) {
-        batch_add(t);
+        sorted_set_remove_range(s);
         return;
     }
     s->reply(s, rows, s->removed);
@@ -217,7 +230,8 @@ OPERATION(remove_range, .alone = true, .encode = remove_range_encode, .on_end = 
           .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 void sorted_set_remove_range(struct sorted_set *s) {
-    sorted_set_send(s, &op_remove_range);
+    sorted_set_send(s, &op_remove_range,
+                    TASK_CHANGED_ROW * range_reads(&s->range, removed_most(&s->req->task)));
 }
 
 /* ---- reads ---- */
@@ -251,7 +265,7 @@ OPERATION(read_members, .alone = true, .encode = read_encode, .on_end = set_read
           .answer_lost = req_answer_lost_task);
 
 void sorted_set_read(struct sorted_set *s) {
-    sorted_set_send(s, &op_read_members);
+    sorted_set_send(s, &op_read_members, range_reads(&s->range, SET_RANGE_MAX));
 }
 
 static void set_count_encode(struct params *p, struct task *t) {
@@ -270,5 +284,5 @@ OPERATION(count_members, .alone = true, .encode = set_count_encode, .on_end = se
           .fail = req_fail_task, .answer_lost = req_answer_lost_task);
 
 void sorted_set_count(struct sorted_set *s) {
-    sorted_set_send(s, &op_count_members);
+    sorted_set_send(s, &op_count_members, TASK_READS_MANY);
 }

@@ -339,6 +339,17 @@ int64_t queue_result_rows(const struct queue *q) {
     return rows < 1 ? 1 : rows < config.batch_max ? rows : config.batch_max;
 }
 
+/* Skipped rows count a quarter: task_reads(). */
+int64_t queue_rows_read(const struct queue *q, int64_t skipped, int64_t wanted, bool with_bodies) {
+    int64_t queued = queue_len(q), others = q->counters.total - queued;
+    int64_t rows = wanted < queued ? wanted : queued;
+
+    skipped = (skipped < queued ? skipped : queued) + (others > 0 ? others : 0);
+    if (with_bodies && rows < TASK_READS_MOST)
+        rows *= 1 + (int64_t)(queue_job_bytes(q) / OP_ROW_BYTES);
+    return skipped / 4 + rows;
+}
+
 /* ---- counter shares, loads and audits ---- */
 
 static struct peer_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {

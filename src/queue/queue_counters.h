@@ -136,6 +136,9 @@ void queue_note_body(struct queue *q, size_t len);
 size_t queue_job_bytes(const struct queue *q);
 /* The most jobs of q that one result may have, so that it is no larger than batch-max-bytes. */
 int64_t queue_result_rows(const struct queue *q);
+/* For task_reads(): what a statement reads that skips some queued jobs, and then takes `wanted` of them. Jobs in other
+ * states are in between. with_bodies: it reads their bodies. */
+int64_t queue_rows_read(const struct queue *q, int64_t skipped, int64_t wanted, bool with_bodies);
 
 /* ---- changes of peers, loads and audits ---- */
 

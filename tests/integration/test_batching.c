@@ -8,6 +8,14 @@
 
 #define ADDERS 50
 
+/* Logs in as a user whose name is its password, and makes that user. */
+static void raw_log_in(redisContext *c, struct wire *w, const char *user) {
+    expect(c, "+OK", "ACL SETUSER %s on >%s ~* +@all", user, user);
+    raw_open(w);
+    wire_words(w, "AUTH", user, user, NULL);
+    raw_expect(w, "+OK");
+}
+
 /* While the first of them cannot commit, all others gather. */
 static void test_adders_share_transactions(void **state) {
     static struct wire w[ADDERS];
@@ -192,12 +200,79 @@ static void test_claims_are_shared(void **state) {
     redisFree(c);
 }
 
+/* ---- users, and reads of many rows ---- */
+
+/* The first transaction after the lock has the job of the other user, although that came last. */
+static void test_users_take_turns(void **state) {
+    enum { JOBS = 5000 };
+    static struct wire many, one;
+    redisContext *c = client_open();
+    PGconn *other = PQconnectdb(server.database);
+    long long commands;
+
+    (void)state;
+    add_job(c, "turns:many", "x", "");
+    add_job(c, "turns:one", "x", "");
+    raw_log_in(c, &many, "many");
+    raw_log_in(c, &one, "one");
+    PQclear(PQexec(other, "begin; lock table pgdisque.job in exclusive mode"));
+    commands = info_number(c, "commands_processed");
+    for (int i = 0; i < JOBS; i++)
+        assert_true(wire_words(&many, "ADDJOB", "turns:many", "x", "0", NULL));
+    EVENTUALLY(info_number(c, "commands_processed") >= commands + JOBS);
+    assert_true(wire_words(&one, "ADDJOB", "turns:one", "last", "0", NULL));
+    EVENTUALLY(info_number(c, "commands_processed") >= commands + JOBS + 3);
+    PQclear(PQexec(other, "commit"));
+    assert_true(wire_wait_bytes(&one, 1, EVENTUALLY_MS));
+    for (int i = 0; i < JOBS; i++)
+        value_free(wire_reply(&many, EVENTUALLY_MS));
+    /* Transactions that were sent before it came had at most some hundreds of the others. */
+    assert_in_range(postgres_number(server.database,
+                                    "select count(*) from pgdisque.job as j, pgdisque.job as l "
+                                    "where l.body = 'last' and j.xmin::text::bigint < l.xmin::text::bigint"),
+                    0, JOBS / 2);
+    wire_close(&many);
+    wire_close(&one);
+    PQfinish(other);
+    redisFree(c);
+}
+
+/* Each statement of such a read has a transaction of its own, from the first one on. */
+static void test_long_reads_are_alone(void **state) {
+    enum { READERS = 40, JOBS = 2000 };
+    static struct wire w[READERS];
+    redisContext *c = client_open();
+    long long txns, statements;
+
+    (void)state;
+    free(postgres_query(server.database, text_of("select count(*) from pgdisque.add_jobs('read', "
+                                                 "array_fill('x'::text, array[%d]))",
+                                                 JOBS)));
+    EVENTUALLY(number(c, "QLEN read") == JOBS);
+    for (int i = 0; i < READERS; i++)
+        raw_open(&w[i]);
+    txns = info_number(c, "transactions");
+    statements = info_number(c, "statements");
+    for (int i = 0; i < READERS; i++)
+        assert_true(wire_send_text(&w[i], "JSCAN 0 COUNT 1000 QUEUE read HEADER a b\r\n"
+                                          "JSCAN 0 COUNT 1000 QUEUE read HEADER a b\r\n"));
+    for (int i = 0; i < READERS; i++) {
+        value_free(wire_reply(&w[i], EVENTUALLY_MS));
+        value_free(wire_reply(&w[i], EVENTUALLY_MS));
+        wire_close(&w[i]);
+    }
+    txns = info_number(c, "transactions") - txns;
+    assert_in_range(info_number(c, "statements") - statements, txns, txns + READERS);
+    redisFree(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adders_share_transactions), cmocka_unit_test(test_a_pipeline_is_a_batch),
         cmocka_unit_test(test_handoff_without_a_claim),   cmocka_unit_test(test_handed_over_job_comes_back),
         cmocka_unit_test(test_handed_over_at_most_once),  cmocka_unit_test(test_no_handoff_past_older_jobs),
         cmocka_unit_test(test_waiting_costs_nothing),     cmocka_unit_test(test_claims_are_shared),
+        cmocka_unit_test(test_users_take_turns),          cmocka_unit_test(test_long_reads_are_alone),
     };
 
     return RUN_SUITE("batching", tests);

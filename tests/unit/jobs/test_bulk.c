@@ -190,8 +190,11 @@ static void test_a_return_in_between(void **state) {
 static void test_several_keys(void **state) {
     (void)state;
     command(&del, "q1", "q2");
-    assert_int_equal(fake_count(fake_write_conn()), 2);
-    fake_commit_empty(fake_write_conn());
+    /* The page of the long list has a transaction of its own. */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fake_count(fake_write_conn()), 1);
+        fake_commit_empty(fake_write_conn());
+    }
     assert_replied(":0");
     command(&del, "q1", "q1");
     assert_int_equal(fake_count(fake_write_conn()), 1);
