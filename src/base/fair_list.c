@@ -7,18 +7,18 @@
 #include "base/util.h"
 
 void fair_list_init(struct fair_list *l) {
-    static unsigned numbers;
-
     list_init(&l->nodes);
     l->start = 0;
     l->server = (struct fair_place){ 0 };
-    if (l->number == 0)
-        l->number = ++numbers;
 }
 
 static struct fair_place *place_of(struct fair_list *l, struct fair_user *u) {
+    static unsigned numbers;
+
     if (u == NULL)
         return &l->server;
+    if (l->number == 0)
+        l->number = ++numbers;
     if (u->place_count < l->number) {
         u->places = xrealloc(u->places, l->number * sizeof *u->places);
         memset(u->places + u->place_count, 0, (l->number - u->place_count) * sizeof *u->places);

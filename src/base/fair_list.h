@@ -29,7 +29,7 @@ struct fair_user {
 struct fair_list {
     struct list nodes; /* struct fair_node, the next one first */
     uint64_t start;    /* of the entry that was taken last */
-    unsigned number;   /* from 1 on */
+    unsigned number;   /* from 1 on; 0: it has had no entry of a user */
     struct fair_place server;
 };
 
@@ -46,7 +46,12 @@ static inline void fair_node_init(struct fair_node *n) {
     n->in = NULL;
 }
 
-/* Makes the list empty. The first call gives it a number. */
+/* The initial value of the static list l. It is empty. */
+#define FAIR_LIST(l)                        \
+    {                                       \
+        .nodes = { &(l).nodes, &(l).nodes } \
+    }
+/* Makes the list empty. */
 void fair_list_init(struct fair_list *l);
 static inline bool fair_list_is_empty(const struct fair_list *l) {
     return list_empty(&l->nodes);

@@ -80,7 +80,7 @@ void cmd_dbsize(struct req *r) {
     }
     k = req_alloc(r, sizeof *k);
     k->req = r;
-    long_work_begin(&k->work, count_keys);
+    long_work_begin(&k->work, r->task.turn.user, count_keys);
 }
 
 /* ---- KEYS, SCAN, RANDOMKEY ---- */
@@ -189,7 +189,7 @@ void cmd_randomkey(struct req *r) {
     struct random_key *k = req_alloc(r, sizeof *k);
 
     *k = (struct random_key){ .req = r, .slot = randombytes_uniform(queue_slots() + 1) };
-    long_work_begin(&k->work, find_random_key);
+    long_work_begin(&k->work, r->task.turn.user, find_random_key);
 }
 
 /* ---- MEMORY, OBJECT ---- */

@@ -66,7 +66,7 @@ static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
     struct pubsub_change *ch = change_new(r, kind, what);
 
     ch->apply = pubsub_subscribe;
-    long_work_begin(&ch->work, apply_some);
+    long_work_begin(&ch->work, r->task.turn.user, apply_some);
 }
 
 /* Copies the name, because the last unsubscribe frees it. */
@@ -100,7 +100,7 @@ static void stop_listening(struct req *r, enum pubsub_kind kind, const char *wha
         req_end(r);
         return;
     }
-    long_work_begin(&ch->work, r->argc == 1 ? stop_some : apply_some);
+    long_work_begin(&ch->work, r->task.turn.user, r->argc == 1 ? stop_some : apply_some);
 }
 
 static bool channels_fit_or_reply(struct req *r, int from, int to) {
@@ -207,7 +207,7 @@ static void list_channels(struct req *r) {
         return;
     ch->req = r;
     pubsub_iter_begin(&ch->iter);
-    long_work_begin(&ch->work, list_some_channels);
+    long_work_begin(&ch->work, r->task.turn.user, list_some_channels);
 }
 
 static void count_listeners(struct req *r) {

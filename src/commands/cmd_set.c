@@ -88,7 +88,7 @@ static void queue_names(struct req *r, bool lists) {
 
     n->req = r;
     n->lists = lists;
-    long_work_begin(&n->work, queue_names_step);
+    long_work_begin(&n->work, r->task.turn.user, queue_names_step);
 }
 
 /* ---- changes ---- */

@@ -98,7 +98,7 @@ static void held_search_start(struct held_search *s, struct req *r, const struct
     s->req = r;
     s->go_on = go_on;
     if (q == NULL) {
-        long_work_begin(&s->work, held_search_step);
+        long_work_begin(&s->work, r->task.turn.user, held_search_step);
         return;
     }
     held_search_add_queue(s, q->id);

@@ -109,5 +109,5 @@ void revoke_lost_rights(struct client *me) {
         return;
     check.runs = true;
     client_iter_begin(&check.iter);
-    long_work_begin(&check.work, revoke_step);
+    long_work_begin(&check.work, NULL, revoke_step);
 }

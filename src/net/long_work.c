@@ -7,15 +7,16 @@
 /* The share of works in a turn. It can be small, because turns do not wait for events while works are left. */
 #define SHARE_US (1 * US_PER_MS)
 
-static struct list works = { &works, &works };
+static struct fair_list works = FAIR_LIST(works);
 
 static void take_step(struct long_work *w) {
     if (w->step(w) && !w->waits)
         long_work_go_on(w);
 }
 
-void long_work_begin(struct long_work *w, bool (*step)(struct long_work *w)) {
-    list_init(&w->node);
+void long_work_begin(struct long_work *w, struct fair_user *user, bool (*step)(struct long_work *w)) {
+    fair_node_init(&w->turn);
+    w->turn.user = user;
     w->step = step;
     w->waits = false;
     take_step(w);
@@ -27,22 +28,25 @@ void long_work_wait(struct long_work *w) {
 
 void long_work_go_on(struct long_work *w) {
     w->waits = false;
-    if (list_empty(&w->node))
-        list_push_back(&works, &w->node);
+    if (w->turn.in == NULL)
+        fair_add(&works, &w->turn, 1);
 }
 
 void long_works_turn(void) {
     struct budget share;
 
-    if (list_empty(&works))
+    if (fair_list_is_empty(&works))
         return;
     share = budget_of(SHARE_US);
-    while (!list_empty(&works) && !budget_is_over(&share)) {
+    while (!fair_list_is_empty(&works) && !budget_is_over(&share)) {
+        struct fair_node *n = fair_first(&works);
+
         stats.later_steps++;
-        take_step(LIST_ENTRY(list_pop_front(&works), struct long_work, node));
+        fair_take(n);
+        take_step(CONTAINER_OF(n, struct long_work, turn));
     }
 }
 
 bool long_works_pending(void) {
-    return !list_empty(&works);
+    return !fair_list_is_empty(&works);
 }

@@ -216,7 +216,7 @@ void pubsub_unsubscribe_all(struct client *c) {
     if (p == NULL)
         return;
     detach(p);
-    long_work_begin(&p->work, drop_some);
+    long_work_begin(&p->work, NULL, drop_some);
 }
 
 size_t pubsub_count(const struct client *c, enum pubsub_kind kind) {

@@ -222,7 +222,7 @@ static void begin_settling(struct queue_pattern *g) {
     if (patterns.works)
         return;
     patterns.works = true;
-    long_work_begin(&patterns.work, pattern_index_settle);
+    long_work_begin(&patterns.work, NULL, pattern_index_settle);
 }
 
 /* Bytes of the key before the text. */

@@ -113,7 +113,7 @@ void queue_iter_all(struct req *r, bool (*wanted)(const struct queue *q, const v
     struct scan *s = req_alloc(r, sizeof *s);
 
     *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .head = head };
-    long_work_begin(&s->work, scan_some);
+    long_work_begin(&s->work, r->task.turn.user, scan_some);
 }
 
 void queue_iter_largest(struct req *r, size_t count, int64_t (*value)(const struct queue *q),
@@ -124,7 +124,7 @@ void queue_iter_largest(struct req *r, size_t count, int64_t (*value)(const stru
     *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .head = head, .value = value };
     s->ranked_max = count < SCAN_LARGEST_MAX ? count : SCAN_LARGEST_MAX;
     s->ranked = req_alloc(r, s->ranked_max * sizeof *s->ranked);
-    long_work_begin(&s->work, scan_some);
+    long_work_begin(&s->work, r->task.turn.user, scan_some);
 }
 
 /* ---- steps ---- */
