@@ -16,7 +16,7 @@
 #define HELD_MOST_US (100 * US_PER_MS)
 
 static struct {
-    struct list fresh;
+    struct fair_list fresh; /* users take turns, by the number of sources */
     struct list held; /* requests that do not wait, until follow-ups have ended; ordered by after_follow_up */
     struct list unsettled; /* requests whose patterns are not settled; pattern_is_settled() */
     uint64_t arrivals;
@@ -28,7 +28,7 @@ static void on_follow_ups_ended(void);
 static void on_timeout(struct timer *t);
 
 void waiters_init(void) {
-    list_init(&waiters.fresh);
+    fair_list_init(&waiters.fresh);
     list_init(&waiters.held);
     list_init(&waiters.unsettled);
     patterns_on_settled(on_settled);
@@ -57,7 +57,8 @@ struct taker *taker_new(struct req *r, const struct taker_source *sources, size_
     taker->client = r->client;
     taker->client->taker = taker;
     taker->arrival = ++waiters.arrivals;
-    list_init(&taker->in_fresh);
+    fair_node_init(&taker->in_fresh);
+    taker->in_fresh.user = r->task.turn.user;
     taker->wait_count = count;
     for (size_t i = 0; i < count; i++) {
         taker->waits[i].from = sources[i];
@@ -79,17 +80,21 @@ static void arm_deadline(struct taker *taker) {
 void taker_start(struct taker *taker) {
     taker->state = TAKER_FRESH;
     arm_deadline(taker);
-    list_push_back(&waiters.fresh, &taker->in_fresh);
+    fair_add(&waiters.fresh, &taker->in_fresh, taker->wait_count);
 }
 
 struct taker *taker_next_fresh(void) {
-    struct list *node = list_pop_front(&waiters.fresh);
+    struct fair_node *n;
 
-    return node == NULL ? NULL : LIST_ENTRY(node, struct taker, in_fresh);
+    if (fair_list_is_empty(&waiters.fresh))
+        return NULL;
+    n = fair_first(&waiters.fresh);
+    fair_take(n);
+    return CONTAINER_OF(n, struct taker, in_fresh);
 }
 
 void taker_put_back(struct taker *taker) {
-    list_push_front(&waiters.fresh, &taker->in_fresh);
+    fair_put_back(&waiters.fresh, &taker->in_fresh);
 }
 
 /* The first of its queues that accept() accepts, or NULL. */
@@ -213,7 +218,8 @@ static void taker_end(struct taker *taker) {
     if (taker->state == TAKER_WAITING)
         leave_all(taker);
     taker->state = TAKER_DONE;
-    list_remove(&taker->in_fresh);
+    fair_remove(&taker->in_fresh);
+    list_remove(&taker->in_fresh.node);
     timer_stop(&taker->timeout);
     for (size_t i = 0; i < taker->wait_count; i++) {
         if (taker->waits[i].from.q != NULL)
@@ -291,20 +297,20 @@ static void get_hold(struct taker *taker) {
     struct list *before = &waiters.held;
 
     while (before->prev != &waiters.held &&
-           LIST_ENTRY(before->prev, struct taker, in_fresh)->after_follow_up > taker->after_follow_up)
+           LIST_ENTRY(before->prev, struct taker, in_fresh.node)->after_follow_up > taker->after_follow_up)
         before = before->prev;
-    list_insert_before(before, &taker->in_fresh);
+    list_insert_before(before, &taker->in_fresh.node);
     taker->state = TAKER_FRESH;
     timer_set(&taker->timeout, clock_mono() + HELD_MOST_US, on_held_too_long);
 }
 
 static void on_follow_ups_ended(void) {
     while (!list_empty(&waiters.held)) {
-        struct taker *taker = LIST_ENTRY(waiters.held.next, struct taker, in_fresh);
+        struct taker *taker = LIST_ENTRY(waiters.held.next, struct taker, in_fresh.node);
 
         if (get_is_early(taker))
             return;
-        list_remove(&taker->in_fresh);
+        list_remove(&taker->in_fresh.node);
         timer_stop(&taker->timeout);
         get_go_on(taker);
     }
@@ -369,11 +375,11 @@ static void on_settled(struct queue_pattern *pattern) {
     if (pattern->waiter_count > 0)
         (void)pattern_find(pattern, signal_only);
     LIST_EACH_SAFE(node, &waiters.unsettled) {
-        struct taker *taker = LIST_ENTRY(node, struct taker, in_fresh);
+        struct taker *taker = LIST_ENTRY(node, struct taker, in_fresh.node);
 
         if (!is_settled(taker))
             continue;
-        list_remove(&taker->in_fresh);
+        list_remove(node);
         taker_begin(taker);
     }
 }
@@ -381,7 +387,7 @@ static void on_settled(struct queue_pattern *pattern) {
 void taker_begin(struct taker *taker) {
     if (!is_settled(taker)) {
         arm_deadline(taker);
-        list_push_back(&waiters.unsettled, &taker->in_fresh);
+        list_push_back(&waiters.unsettled, &taker->in_fresh.node);
         return;
     }
     if ((taker->nohang || taker->order == TAKER_STRICT) && node_has_peers())

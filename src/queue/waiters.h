@@ -88,7 +88,7 @@ struct taker {
     uint64_t arrival;    /* order of arrival */
     int64_t deadline_us; /* clock_mono(); 0: no timeout */
     struct timer timeout;
-    struct list in_fresh;
+    struct fair_node in_fresh; /* in the list of fresh requests, or of those whose patterns are not settled */
     /* Claiming: the places in the reply. A claimed row fills one place, and a place can stay empty. */
     struct job *jobs;
     size_t places;

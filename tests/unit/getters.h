@@ -203,6 +203,9 @@ static inline int getters_teardown(void **state) {
     return 0;
 }
 
+/* Whose turns the next requests take. */
+static struct fair_user *getters_user;
+
 /* names: of queues, separated by blanks; queue "q3" has the id 3. */
 static inline struct taker *new_get(int number, const char *names) {
     struct slice argv = { (const char *)&number, sizeof number };
@@ -212,6 +215,7 @@ static inline struct taker *new_get(int number, const char *names) {
 
     assert_null(getters[number].taker);
     r->client = &getters[number].client;
+    r->task.turn.user = getters_user;
     for (; *names != '\0'; names += strcspn(names, " ") + (names[strcspn(names, " ")] == ' ')) {
         struct queue *q = queue_get((struct slice){ names, strcspn(names, " ") });
 

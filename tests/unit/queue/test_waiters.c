@@ -144,6 +144,31 @@ static void test_fresh_ones_in_order(void **state) {
     assert_int_equal(getters[2].ends, 1);
 }
 
+static void start_for(struct fair_user *user, int number, const char *names) {
+    getters_user = user;
+    taker_start(new_get(number, names));
+    getters_user = NULL;
+}
+
+/* The request of a user does not wait for all requests of another user. A request with two queues costs two. */
+static void test_users_take_turns(void **state) {
+    static const int order[] = { 1, 5, 6, 2, 3, 4 };
+    struct fair_user many = { 0 }, few = { 0 };
+
+    (void)state;
+    for (int i = 1; i <= 4; i++)
+        start_for(&many, i, "q1 q2");
+    for (int i = 5; i <= 6; i++)
+        start_for(&few, i, "q1");
+    for (size_t i = 0; i < LENGTH(order); i++) {
+        assert_ptr_equal(taker_next_fresh(), taker_of(order[i]));
+        taker_end_empty(taker_of(order[i]));
+    }
+    assert_null(taker_next_fresh());
+    fair_user_free(&many);
+    fair_user_free(&few);
+}
+
 static void test_budget(void **state) {
     (void)state;
     wait_for(1, "q1 q2");
@@ -635,6 +660,7 @@ int main(void) {
         TEST(test_one_queue_named_twice),
         TEST(test_signals_when_there_is_something),
         TEST(test_fresh_ones_in_order),
+        TEST(test_users_take_turns),
         TEST(test_budget),
         TEST(test_nohang),
         TEST(test_late),
