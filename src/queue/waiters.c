@@ -540,15 +540,16 @@ bool waiters_has(const struct client *c) {
     return c->list_take != NULL || (c->taker != NULL && !c->taker->nohang);
 }
 
+static bool may_take_from(const struct taker *taker, struct taker_source from) {
+    return from.q != NULL ? req_may_queue(taker->req, ACL_READ, from.q->name) : from.pattern->user != NULL;
+}
+
 bool waiters_may_go_on(const struct client *c) {
     const struct taker *taker = c->taker;
 
-    for (size_t i = 0; taker != NULL && i < taker->wait_count; i++) {
-        const struct queue *q = taker->waits[i].from.q;
-
-        if (q != NULL && !req_may_queue(taker->req, ACL_READ, q->name))
+    for (size_t i = 0; taker != NULL && i < taker->wait_count; i++)
+        if (!may_take_from(taker, taker->waits[i].from))
             return false;
-    }
     return true;
 }
 

@@ -142,7 +142,8 @@ void taker_end_empty(struct taker *taker);
 
 /* True if c has a GETJOB or a list pop that may wait. False for NOHANG, which does not wait. */
 bool waiters_has(const struct client *c);
-/* False if the client waits for a queue that its user may not read any more. Patterns follow the rights by themselves. */
+/* False if the client takes jobs from a queue that its user may not read any more. A pattern of a user with limited rights
+ * matches only queues that the user may read, and the pattern of a user with all rights matches all queues. */
 bool waiters_may_go_on(const struct client *c);
 /* The client has disconnected: its request ends, or goes on without it if it is claiming. */
 void waiters_client_gone(struct client *c);

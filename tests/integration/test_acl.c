@@ -106,6 +106,28 @@ static void test_waiting_clients_keep_other_rights(void **state) {
     redisFree(admin);
 }
 
+/* The pattern of a user with all rights matches the queues of all users. The rights on an escaped name are not in the
+ * arguments. */
+static void check_former(const char *command) {
+    redisContext *admin = client_open();
+    redisContext *c = client_of_user(admin, "former", "+@all allkeys allchannels");
+
+    later(c, command);
+    send_later(c);
+    EVENTUALLY(client_is_listed(admin, "former", "flags=b"));
+    expect(admin, "+OK", "ACL SETUSER former resetkeys ~former:1*");
+    EVENTUALLY(!client_is_listed(admin, "former", ""));
+    assert_true(is_closed(c));
+    redisFree(c);
+    redisFree(admin);
+}
+
+static void test_waiting_with_all_rights(void **state) {
+    (void)state;
+    check_former("GETJOB FROM former:*");
+    check_former("GETJOB FROM former:2\\*");
+}
+
 /* More subscribers than one step checks, and a change during the check. */
 static void test_many_subscribers(void **state) {
     redisContext *clients[400], *admin = client_open();
@@ -267,6 +289,7 @@ int main(void) {
         cmocka_unit_test(test_waiting_clients_keep_other_rights),
         cmocka_unit_test(test_subscribers),
         cmocka_unit_test(test_many_subscribers),
+        cmocka_unit_test(test_waiting_with_all_rights),
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_aclfile),
