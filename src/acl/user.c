@@ -241,16 +241,33 @@ static void describe_passwords(const struct grants *g, struct buf *out) {
     }
 }
 
-void grants_describe(const struct grants *g, struct buf *out) {
-    buf_printf(out, "%s %s%s ", g->on ? "on" : "off", g->nopass ? "nopass " : "",
-               g->skips_sanitize ? "skip-sanitize-payload" : "sanitize-payload");
-    describe_passwords(g, out);
+static void describe_selectors(const struct grants *g, struct buf *out) {
     selector_describe(&g->root, out);
     for (size_t i = 0; i < g->more_count; i++) {
         buf_append_str(out, " (");
         selector_describe(&g->more[i], out);
         buf_append_str(out, ")");
     }
+}
+
+void grants_describe(const struct grants *g, struct buf *out) {
+    buf_printf(out, "%s %s%s ", g->on ? "on" : "off", g->nopass ? "nopass " : "",
+               g->skips_sanitize ? "skip-sanitize-payload" : "sanitize-payload");
+    describe_passwords(g, out);
+    describe_selectors(g, out);
+}
+
+static bool have_same_selectors(const struct grants *a, const struct grants *b) {
+    struct buf x = { 0 }, y = { 0 };
+    bool same;
+
+    describe_selectors(a, &x);
+    describe_selectors(b, &y);
+    same =
+        slice_equal((struct slice){ buf_ptr(&x), buf_len(&x) }, (struct slice){ buf_ptr(&y), buf_len(&y) });
+    buf_free(&x);
+    buf_free(&y);
+    return same;
 }
 
 /* ---- users ---- */
@@ -408,6 +425,7 @@ void user_put(struct slice name, struct grants g) {
         (void)user_new(name, g);
         return;
     }
+    u->rights += !have_same_selectors(&u->grants, &g);
     grants_free(&u->grants);
     u->grants = g;
     user_note_all(u);
@@ -443,6 +461,7 @@ bool user_remove(struct slice name) {
     grants_free(&u->grants);
     u->grants = (struct grants){ 0 };
     u->removed = true;
+    u->rights++;
     user_note_all(u);
     user_release(u);
     return true;

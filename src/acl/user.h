@@ -45,7 +45,11 @@ struct user {
     char *name;
     size_t name_len;
     struct grants grants;
+    unsigned rights;        /* counts the changes of its selectors */
     struct fair_user turns; /* its tasks and other work */
+    /* Its patterns of GETJOB. Written by queue/pattern_index.c. */
+    size_t patterns;
+    uint64_t settled; /* the number of the last step that compared one of them */
 };
 
 /* The user of clients that have not logged in. It always exists. */

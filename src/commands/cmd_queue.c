@@ -103,17 +103,22 @@ static struct slice unescaped(struct req *r, struct slice name) {
 /* Sets source to the queue or pattern. Returns NULL, or an error. The dispatcher checks no rights on special names. So
  * for a user with rights on some queues they are all patterns, which match only those queues. */
 static const char *find_source(struct req *r, struct slice name, struct taker_source *source) {
+    struct user *user = queue_rights_are_all(r) ? NULL : r->user;
     bool special = glob_is_special(name);
 
-    if (!special || (queue_rights_are_all(r) && !glob_is_pattern(name))) {
+    if (!special || (user == NULL && !glob_is_pattern(name))) {
         source->q = queue_get(special ? unescaped(r, name) : name);
         queue_show(source->q);
         return NULL;
     }
     if (name.len > PATTERN_MAX)
         return "LIMIT a pattern must be at most 1024 bytes long";
-    source->pattern = pattern_use_by(name, queue_rights_are_all(r) ? NULL : r->user, r->right);
-    return source->pattern == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
+    source->pattern = pattern_use_by(name, user, r->right);
+    if (source->pattern != NULL)
+        return NULL;
+    return user != NULL && user->patterns >= PATTERNS_EACH
+               ? "LIMIT the clients of a user with limited rights use at most 128 patterns"
+               : "LIMIT too many patterns are used by other clients";
 }
 
 /* NULL if an error was replied. */

@@ -22,8 +22,10 @@ static struct {
     uint32_t first_free; /* no slot before it is free */
     struct list idle;
     struct list unsettled;
-    struct long_work work; /* settles the patterns, one after the other */
+    struct long_work work; /* settles the patterns; their users take turns */
     bool works;
+    uint64_t steps;   /* of the work */
+    uint64_t settled; /* the last step for a pattern without a user */
     void (*on_settled)(struct queue_pattern *g);
     uint64_t waiting[GLOB_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;         /* number of these patterns */
@@ -160,6 +162,8 @@ void patterns_drop_queue(struct queue *q) {
 /* ---- life of patterns ---- */
 
 static void pattern_free(struct queue_pattern *g) {
+    if (g->user != NULL)
+        g->user->patterns--;
     list_remove(&g->idle);
     list_remove(&g->unsettled);
     HASH_DELETE(by_text, patterns.by_text, g);
@@ -173,9 +177,24 @@ static void pattern_free(struct queue_pattern *g) {
     free(g);
 }
 
+/* Frees the pattern of the user that has been unused for longest. False: all are in use. */
+static bool forget_idle_of(const struct user *user) {
+    LIST_EACH_SAFE(node, &patterns.idle) {
+        struct queue_pattern *g = LIST_ENTRY(node, struct queue_pattern, idle);
+
+        if (g->user == user) {
+            pattern_free(g);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A free index. If there is none, it frees the pattern that has been unused for longest. PATTERNS_MAX: all are
- * in use. */
-static uint32_t pattern_index_free_slot(void) {
+ * in use, or PATTERNS_EACH patterns of the user are. */
+static uint32_t pattern_index_free_slot(const struct user *user) {
+    if (user != NULL && user->patterns >= PATTERNS_EACH && !forget_idle_of(user))
+        return PATTERNS_MAX;
     while (patterns.first_free < PATTERNS_MAX && patterns.slots[patterns.first_free] != NULL)
         patterns.first_free++;
     if (patterns.first_free == PATTERNS_MAX && !list_empty(&patterns.idle))
@@ -201,14 +220,32 @@ static bool settle_some(struct queue_pattern *g) {
     return g->compared < queue_slots();
 }
 
+static uint64_t *last_step_of(struct queue_pattern *g) {
+    return g->user != NULL ? &g->user->settled : &patterns.settled;
+}
+
+/* The oldest pattern of the user whose last step was the earliest. NULL: all patterns are settled. */
+static struct queue_pattern *next_unsettled(void) {
+    struct queue_pattern *next = NULL;
+
+    LIST_EACH(node, &patterns.unsettled) {
+        struct queue_pattern *g = LIST_ENTRY(node, struct queue_pattern, unsettled);
+
+        if (next == NULL || *last_step_of(g) < *last_step_of(next))
+            next = g;
+    }
+    return next;
+}
+
 static bool pattern_index_settle(struct long_work *w) {
-    struct queue_pattern *g;
+    struct queue_pattern *g = next_unsettled();
 
     (void)w;
-    if (!list_empty(&patterns.unsettled)) {
-        g = LIST_ENTRY(patterns.unsettled.next, struct queue_pattern, unsettled);
+    if (g != NULL) {
+        *last_step_of(g) = ++patterns.steps;
         if (settle_some(g))
             return true;
+        g->stale = false;
         list_remove(&g->unsettled);
         if (patterns.on_settled != NULL)
             patterns.on_settled(g);
@@ -229,7 +266,7 @@ static void begin_settling(struct queue_pattern *g) {
 #define KEY_USER sizeof(struct user *)
 
 static struct queue_pattern *pattern_new(const char *key, size_t len, struct user *user, unsigned right) {
-    uint32_t slot = pattern_index_free_slot();
+    uint32_t slot = pattern_index_free_slot(user);
     struct queue_pattern *g;
 
     if (slot == PATTERNS_MAX)
@@ -237,7 +274,11 @@ static struct queue_pattern *pattern_new(const char *key, size_t len, struct use
     g = xcalloc(1, sizeof *g);
     g->key = xmemdup(key, KEY_USER + len);
     g->text = (struct slice){ g->key + KEY_USER, len };
-    g->user = user == NULL ? NULL : user_hold(user);
+    if (user != NULL) {
+        g->user = user_hold(user);
+        g->rights = user->rights;
+        user->patterns++;
+    }
     g->right = right;
     g->slot = slot;
     list_init(&g->idle);
@@ -249,13 +290,10 @@ static struct queue_pattern *pattern_new(const char *key, size_t len, struct use
     return g;
 }
 
-/* No queue matches until the pattern is settled again. */
+/* Its bits are set and cleared when it is settled. */
 static void pattern_compare_again(struct queue_pattern *g) {
-    for (uint32_t at = 0; at < g->words * BITS; at++)
-        if (g->queues[at / BITS] & (UINT64_C(1) << at % BITS))
-            pattern_index_set_bit(queue_at(at)->matches.patterns, g->slot, false);
-    if (g->queues != NULL)
-        memset(g->queues, 0, g->words * sizeof *g->queues);
+    g->rights = g->user->rights;
+    g->stale = true;
     g->compared = 0;
     if (pattern_is_settled(g))
         begin_settling(g);
@@ -265,7 +303,7 @@ void patterns_rights_changed(void) {
     struct queue_pattern *g, *next;
 
     HASH_ITER(by_text, patterns.by_text, g, next) {
-        if (g->user != NULL)
+        if (g->user != NULL && g->rights != g->user->rights)
             pattern_compare_again(g);
     }
 }
@@ -328,8 +366,11 @@ static struct queue *find_between(const struct queue_pattern *g, uint32_t from, 
 }
 
 struct queue *pattern_find(const struct queue_pattern *g, bool (*accept)(struct queue *q)) {
-    struct queue *q = find_between(g, g->cursor, UINT32_MAX, accept);
+    struct queue *q;
 
+    if (g->stale)
+        return NULL;
+    q = find_between(g, g->cursor, UINT32_MAX, accept);
     return q != NULL ? q : find_between(g, 0, g->cursor, accept);
 }
 
@@ -338,7 +379,7 @@ void pattern_served(struct queue_pattern *g, const struct queue *q) {
 }
 
 bool pattern_has(const struct queue_pattern *g, const struct queue *q) {
-    return q->slot < g->words * BITS && (g->queues[q->slot / BITS] >> q->slot % BITS & 1) != 0;
+    return !g->stale && q->slot < g->words * BITS && (g->queues[q->slot / BITS] >> q->slot % BITS & 1) != 0;
 }
 
 /* ---- waiters ---- */
@@ -356,8 +397,10 @@ struct queue_pattern *patterns_next_waiting(struct queue *q, uint32_t *from) {
     pattern_index_add_queue(q);
     if (q->matches.patterns == NULL)
         return NULL;
-    bit = common_bit(q->matches.patterns, patterns.waiting, *from, PATTERNS_MAX);
-    *from = bit + 1;
+    do {
+        bit = common_bit(q->matches.patterns, patterns.waiting, *from, PATTERNS_MAX);
+        *from = bit + 1;
+    } while (bit < PATTERNS_MAX && patterns.slots[bit]->stale);
     return bit < PATTERNS_MAX ? patterns.slots[bit] : NULL;
 }
 

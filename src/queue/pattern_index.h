@@ -16,12 +16,14 @@
  *
  * A name is compared with a pattern once: when its queue has a job for the first time, or when the pattern is
  * created. With very many queues that takes several turns. Until then the pattern is not settled, and its
- * requests wait. A match is one bit in a set of the queue and one bit in a set of the pattern. So ten thousand
+ * requests wait. Users take turns, so the patterns of a user do not wait for all patterns of another user. A match is one bit in a set of the queue and one bit in a set of the pattern. So ten thousand
  * queues and a thousand patterns need a few megabytes at most. A queue finds the patterns with waiters by a few
  * words of both sets, and a pattern finds its next queue in the same way. An unused pattern is kept for a
  * minute, for the client's next GETJOB.
  */
 #define PATTERNS_MAX 2048
+/* The patterns of a user with limited rights. */
+#define PATTERNS_EACH 128
 
 struct queue_pattern {
     UT_hash_handle by_text;
@@ -29,6 +31,8 @@ struct queue_pattern {
     struct slice text;
     struct user *user;     /* the queues must also be readable by this user; NULL: all queues */
     unsigned right;        /* the right of the user's command; acl/right.h */
+    unsigned rights;       /* user->rights when it was last compared */
+    bool stale;            /* the rights of the user have changed: no queue matches until it is settled */
     struct list unsettled; /* in the list of patterns that are not settled, the oldest first */
     uint32_t compared;     /* it has been compared with the queues of smaller index */
     uint32_t slot;         /* its bit in the sets of queues */
@@ -60,10 +64,10 @@ size_t glob_unescape(struct slice name, char *out);
 
 /* Finds or creates the pattern of at most PATTERN_MAX bytes, and keeps it until pattern_leave(). NULL if PATTERNS_MAX patterns are in use. */
 struct queue_pattern *pattern_use(struct slice text);
-/* The same for a user with rights on some queues: the pattern matches only queues that the user may read by a command
- * with that right. NULL: a user with all rights. */
+/* The same for a user with limited rights: the pattern matches only queues that the user may read by a command with
+ * that right. Also NULL if PATTERNS_EACH patterns of the user are in use. user NULL: a user with all rights. */
 struct queue_pattern *pattern_use_by(struct slice text, struct user *user, unsigned right);
-/* The rights of users have changed: compares their patterns with all queues again. */
+/* The rights of users may have changed: compares the patterns of those users with all queues again. */
 void patterns_rights_changed(void);
 void pattern_leave(struct queue_pattern *g);
 /* True if the pattern has been compared with all queues. Before that, pattern_find() may miss some. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "base/clock.h"
 #include "base/glob.h"
+#include "config/config.h"
 #include "net/long_work.h"
 #include "queue/pattern_index.h"
 #include "queue/queue_ready.h"
@@ -351,6 +352,117 @@ static void test_settled_in_steps(void **state) {
     patterns_on_settled(NULL);
 }
 
+/* ---- users ---- */
+
+static struct user *user_with(const char *name, const char *rule) {
+    const struct slice rules[] = { SLICE("on"), SLICE("resetkeys"), SLICE("+@all"), slice_str(rule) };
+    size_t bad;
+
+    assert_int_equal(user_set(slice_str(name), rules, 4, &bad), RULE_OK);
+    return user_find(slice_str(name));
+}
+
+static struct queue_pattern *use_by(struct user *u, const char *text) {
+    return pattern_use_by(slice_str(text), u, 0);
+}
+
+static void settle_all(void) {
+    while (long_works_pending())
+        long_works_turn();
+}
+
+/* A pattern that is in use counts, an unused one gives way to another of the same user. */
+static void test_a_user_has_a_bound(void **state) {
+    struct user *u = user_with("bound", "~*"), *other = user_with("other", "~*");
+    struct queue_pattern *all[PATTERNS_EACH], *idle = use_by(other, "idle*");
+    char text[32];
+
+    (void)state;
+    pattern_leave(idle);
+    for (int i = 0; i < PATTERNS_EACH; i++) {
+        snprintf(text, sizeof text, "%d*", i);
+        all[i] = use_by(u, text);
+        assert_non_null(all[i]);
+    }
+    assert_null(use_by(u, "one more*"));
+    assert_ptr_equal(use_by(u, "7*"), all[7]);
+    pattern_leave(all[7]);
+    idle = use_by(other, "idle*");
+    assert_non_null(idle);
+    pattern_leave(all[5]);
+    all[5] = use_by(u, "one more*");
+    assert_non_null(all[5]);
+    assert_int_equal(u->patterns, PATTERNS_EACH);
+    for (int i = 0; i < PATTERNS_EACH; i++)
+        pattern_leave(all[i]);
+    pattern_leave(idle);
+    settle_all();
+    forget_globs();
+    assert_int_equal(u->patterns, 0);
+}
+
+static char settled_texts[256];
+
+static void note_settled(struct queue_pattern *g) {
+    strncat(settled_texts, g->text.ptr, g->text.len);
+}
+
+/* The pattern of a user does not wait for all patterns of another one. */
+static void test_users_take_turns(void **state) {
+    struct user *many = user_with("many", "~*"), *one = user_with("one", "~*");
+    struct queue_pattern *all[6];
+
+    (void)state;
+    make_queues(true);
+    patterns_on_settled(note_settled);
+    settled_texts[0] = '\0';
+    for (int i = 0; i < 4; i++)
+        all[i] = use_by(many, (const char *[]){ "a*", "b*", "c*", "d*" }[i]);
+    all[4] = use_by(one, "e*");
+    all[5] = pattern_use(SLICE("f*"));
+    settle_all();
+    assert_string_equal(settled_texts, "a*e*f*b*c*d*");
+    for (int i = 0; i < 6; i++)
+        pattern_leave(all[i]);
+    patterns_on_settled(NULL);
+}
+
+/* No queue matches before the pattern is compared with the new rights. Other users go on. */
+static void test_rights_change(void **state) {
+    struct user *u = user_with("changes", "~many-1*"), *other = user_with("stays", "~*");
+    struct queue_pattern *g, *of_other;
+    struct queue *q;
+    uint32_t from = 0;
+
+    (void)state;
+    make_queues(true);
+    g = use_by(u, "many-*7");
+    of_other = use_by(other, "many-*7");
+    settle_all();
+    pattern_set_waiting(g, true);
+    assert_next(g, "many-17");
+    assert_next(of_other, "many-7");
+    q = queue_find(SLICE("many-17"));
+    (void)user_with("changes", "~many-2*");
+    (void)user_with("stays", "~*");
+    patterns_rights_changed();
+    assert_true(pattern_is_settled(of_other) && !pattern_is_settled(g));
+    assert_next(of_other, "many-17");
+    assert_next(g, "none");
+    assert_false(pattern_has(g, q));
+    assert_null(patterns_next_waiting(q, &from));
+    settle_all();
+    assert_false(pattern_has(g, q));
+    assert_next(g, "many-27");
+    pattern_set_waiting(g, false);
+    assert_true(user_remove(SLICE("changes")));
+    patterns_rights_changed();
+    settle_all();
+    assert_next(g, "none");
+    pattern_leave(g);
+    pattern_leave(of_other);
+}
+
 /* The client disconnects before the match is known. */
 static void test_forgotten_before_it_is_settled(void **state) {
     struct queue_pattern *g;
@@ -373,8 +485,12 @@ int main(void) {
         TEST(test_waiting_clients),      TEST(test_clients_share_a_pattern),
         TEST(test_there_is_a_limit),     TEST(test_queues_without_jobs_cost_nothing),
         TEST(test_settled_in_steps),     TEST(test_forgotten_before_it_is_settled),
+        TEST(test_a_user_has_a_bound),   TEST(test_users_take_turns),
+        TEST(test_rights_change),
     };
 
     random_start(4711);
+    config_defaults();
+    users_init();
     return cmocka_run_group_tests_name("globs", tests, NULL, NULL);
 }
