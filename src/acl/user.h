@@ -50,6 +50,9 @@ struct user {
     /* Its patterns of GETJOB. Written by queue/pattern_index.c. */
     size_t patterns;
     uint64_t settled; /* the number of the last step that compared one of them */
+    /* The patterns of PSUBSCRIBE that its clients listened to first, and their bytes. Written by net/pubsub.c. */
+    size_t channel_patterns;
+    size_t channel_pattern_bytes;
 };
 
 /* The user of clients that have not logged in. It always exists. */

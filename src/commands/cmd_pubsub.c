@@ -115,6 +115,22 @@ void cmd_subscribe(struct req *r) {
         listen_to(r, PUBSUB_CHANNEL, "subscribe");
 }
 
+static bool patterns_fit_or_reply(struct req *r, size_t names, size_t bytes) {
+    const struct user *u = r->client->user;
+
+    if (names + pubsub_topics(PUBSUB_PATTERN) > PUBSUB_PATTERNS_ALL)
+        req_error(r, "LIMIT all clients together listen to at most %d patterns", PUBSUB_PATTERNS_ALL);
+    else if (bytes + pubsub_pattern_bytes() > PUBSUB_PATTERN_BYTES)
+        req_error(r, "LIMIT the patterns of all clients together have at most 1048576 bytes");
+    else if (!u->all && names + u->channel_patterns > PUBSUB_PATTERNS_ALL / PUBSUB_USER_PART)
+        req_error(r, "LIMIT the clients of a user with limited rights listen to at most 8192 patterns");
+    else if (!u->all && bytes + u->channel_pattern_bytes > PUBSUB_PATTERN_BYTES / PUBSUB_USER_PART)
+        req_error(r, "LIMIT the patterns of a user with limited rights have at most 131072 bytes");
+    else
+        return true;
+    return false;
+}
+
 void cmd_psubscribe(struct req *r) {
     size_t names = (size_t)r->argc - 1, bytes = 0;
 
@@ -124,15 +140,7 @@ void cmd_psubscribe(struct req *r) {
         req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
         return;
     }
-    if (names + pubsub_topics(PUBSUB_PATTERN) > PUBSUB_PATTERNS_ALL) {
-        req_error(r, "LIMIT all clients together listen to at most %d patterns", PUBSUB_PATTERNS_ALL);
-        return;
-    }
-    if (!args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
-        return;
-    if (bytes + pubsub_pattern_bytes() > PUBSUB_PATTERN_BYTES)
-        req_error(r, "LIMIT the patterns of all clients together have at most 1048576 bytes");
-    else
+    if (args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH) && patterns_fit_or_reply(r, names, bytes))
         listen_to(r, PUBSUB_PATTERN, "psubscribe");
 }
 

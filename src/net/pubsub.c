@@ -15,6 +15,7 @@ struct topic {
     struct list in_kind;
     struct list listeners;
     size_t count;
+    struct user *user; /* of the first listener of a pattern; NULL: a channel */
 };
 
 /* The subscription of a client to a topic. */
@@ -58,7 +59,16 @@ static struct topic *find_topic(enum pubsub_kind kind, struct slice name) {
     return t;
 }
 
-static struct topic *get_topic(enum pubsub_kind kind, struct slice name) {
+/* The pattern counts for its user from now on (change 1), or no longer (-1). */
+static void count_pattern(const struct topic *t, int change) {
+    size_t bytes = t->name.len * (size_t)change;
+
+    pattern_bytes += bytes;
+    t->user->channel_patterns += (size_t)change;
+    t->user->channel_pattern_bytes += bytes;
+}
+
+static struct topic *get_topic(enum pubsub_kind kind, struct slice name, struct user *u) {
     struct topic *t = find_topic(kind, name);
 
     if (t != NULL)
@@ -69,7 +79,10 @@ static struct topic *get_topic(enum pubsub_kind kind, struct slice name) {
     PARTS_ADD(hh, topics[kind], t->name.ptr, t->name.len, t);
     list_push_back(&in_order[kind], &t->in_kind);
     topic_counts[kind]++;
-    pattern_bytes += kind == PUBSUB_PATTERN ? name.len : 0;
+    if (kind == PUBSUB_PATTERN) {
+        t->user = user_hold(u);
+        count_pattern(t, 1);
+    }
     return t;
 }
 
@@ -85,7 +98,10 @@ static void leave_topic(enum pubsub_kind kind, struct topic *t) {
     PARTS_DELETE(hh, topics[kind], t);
     list_remove(&t->in_kind);
     topic_counts[kind]--;
-    pattern_bytes -= kind == PUBSUB_PATTERN ? t->name.len : 0;
+    if (t->user != NULL) {
+        count_pattern(t, -1);
+        user_release(t->user);
+    }
     free((char *)t->name.ptr);
     free(t);
 }
@@ -114,7 +130,7 @@ static void attach(struct client *c) {
 }
 
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name) {
-    struct topic *t = get_topic(kind, name);
+    struct topic *t = get_topic(kind, name, c->user);
     struct subscription *s = pubsub_find(c, t);
 
     if (s != NULL)

@@ -21,6 +21,8 @@ enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };
 #define PUBSUB_PATTERNS_EACH 1024
 #define PUBSUB_PATTERNS_ALL 65536
 #define PUBSUB_PATTERN_BYTES ((size_t)1024 * 1024)
+/* A user with limited rights has this part of PUBSUB_PATTERNS_ALL and PUBSUB_PATTERN_BYTES. */
+#define PUBSUB_USER_PART 8
 
 /* Channels of job events: this prefix, and then the name of the queue. Their messages reach only users who may read the
  * queue. */

@@ -128,6 +128,77 @@ static void test_waiting_with_all_rights(void **state) {
     check_former("GETJOB FROM former:2\\*");
 }
 
+/* Sends the command with patterns of that many bytes, with the numbers from `from` on. */
+static void send_patterns(struct wire *w, const char *command, int from, int count, size_t bytes) {
+    char pattern[1025];
+
+    assert_true(wire_send_text(w, command));
+    for (int i = from; i < from + count; i++) {
+        memset(pattern, 'x', sizeof pattern);
+        pattern[snprintf(pattern, sizeof pattern, "m:*%04d", i)] = 'x';
+        pattern[bytes] = '\0';
+        assert_true(wire_send_text(w, " ") && wire_send_text(w, pattern));
+    }
+    assert_true(wire_send_text(w, "\r\n"));
+}
+
+static void wire_of_user(redisContext *admin, struct wire *w, const char *name) {
+    expect(admin, "+OK", "ACL SETUSER %s reset on >secret +@all ~m:* allchannels", name);
+    raw_open(w);
+    assert_true(wire_words(w, "AUTH", name, "secret", NULL));
+    raw_expect(w, "+OK");
+}
+
+/* The patterns of a user leave room for those of other users. */
+static void test_patterns_of_users(void **state) {
+    redisContext *admin = client_open();
+    redisContext *other = client_of_user(admin, "modest", "+@all ~m:* allchannels");
+    struct wire waits, more;
+
+    (void)state;
+    wire_of_user(admin, &waits, "greedy");
+    wire_of_user(admin, &more, "greedy");
+    send_patterns(&waits, "GETJOB FROM", 0, 128, 8);
+    EVENTUALLY(client_is_listed(admin, "greedy", "flags=b"));
+    assert_true(wire_send_text(&more, "GETJOB NOHANG FROM m:more*\r\n"));
+    raw_expect(&more, "-LIMIT the clients of a user with limited rights use at most 128 patterns");
+    expect(other, "nil", "GETJOB NOHANG FROM m:more*");
+    for (int i = 0; i < 128; i += 32)
+        send_patterns(&more, "PSUBSCRIBE", i, 32, 1024);
+    for (int i = 0; i < 128; i++)
+        value_free(wire_reply(&more, EVENTUALLY_MS));
+    assert_true(wire_send_text(&more, "PSUBSCRIBE m:more*\r\n"));
+    raw_expect(&more, "-LIMIT the patterns of a user with limited rights have at most 131072 bytes");
+    expect(other, "[\"psubscribe\" \"m:more*\" :1]", "PSUBSCRIBE m:more*");
+    wire_close(&waits);
+    wire_close(&more);
+    redisFree(other);
+    redisFree(admin);
+}
+
+/* Ends when the patterns of a closed connection are forgotten. */
+static void test_number_of_channel_patterns(void **state) {
+    redisContext *admin = client_open();
+    redisContext *c = client_of_user(admin, "numerous", "+@all allchannels");
+    struct wire listeners[8];
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        wire_of_user(admin, &listeners[i], "numerous");
+        send_patterns(&listeners[i], "PSUBSCRIBE", 1024 * i, 1024, 8);
+        for (int k = 0; k < 1024; k++)
+            value_free(wire_reply(&listeners[i], EVENTUALLY_MS));
+    }
+    expect(c, "-LIMIT the clients of a user with limited rights listen to at most 8192 patterns",
+           "PSUBSCRIBE m:more*");
+    wire_close(&listeners[0]);
+    EVENTUALLY(strncmp(ask(c, "PSUBSCRIBE m:more*"), "-LIMIT", 6) != 0);
+    for (int i = 1; i < 8; i++)
+        wire_close(&listeners[i]);
+    redisFree(c);
+    redisFree(admin);
+}
+
 /* More subscribers than one step checks, and a change during the check. */
 static void test_many_subscribers(void **state) {
     redisContext *clients[400], *admin = client_open();
@@ -290,6 +361,8 @@ int main(void) {
         cmocka_unit_test(test_subscribers),
         cmocka_unit_test(test_many_subscribers),
         cmocka_unit_test(test_waiting_with_all_rights),
+        cmocka_unit_test(test_patterns_of_users),
+        cmocka_unit_test(test_number_of_channel_patterns),
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_aclfile),
