@@ -107,6 +107,8 @@ struct op {
     /* It takes jobs. It waits until the tasks of lost transactions have been sent again, because these may
      * have changed the same jobs already. */
     bool takes;
+    /* A heavy task must find its changes: separate.h. Its queued tasks are in front of such a task, in one transaction. */
+    bool found_by_heavy;
     /* The first three parameters of its statement are keys of rows of pgdisque.job, which it locks. */
     bool names_jobs;
     const struct op_alike *alike; /* may be NULL */

@@ -135,11 +135,12 @@ static void note_run(const struct txn *txn, struct op *op, size_t count, bool is
 }
 
 static void note_heavy(const struct txn *txn, const struct db_result *result) {
-    int64_t took_us = result->took_us == NULL ? 0 : result->took_us[0];
+    size_t last = txn->part_count - 1;
+    int64_t took_us = result->took_us == NULL ? 0 : result->took_us[last];
 
     heavy_is_sent[txn->db->kind] = false;
-    if (task_cost(txn->tasks[0]) <= HEAVY_COST && took_us >= SLOW_US)
-        separate_note_slow(txn, txn->parts[0].op, took_us);
+    if (task_cost(txn->parts[last].tasks[0]) <= HEAVY_COST && took_us >= SLOW_US)
+        separate_note_slow(txn, txn->parts[last].op, took_us);
     else if (took_us > 0)
         begin_rest(txn, took_us);
 }
@@ -180,6 +181,13 @@ static struct task *first_heavy(enum conn_kind kind) {
     return task_queue_first_heavy(kind == CONN_LONG ? CONN_READ : kind);
 }
 
+static void append_found_by_heavy(struct txn *txn, enum op_phase phase) {
+    TASK_QUEUE_EACH(op)
+    if (op->found_by_heavy && op->conn == txn->db->kind && op->phase <= phase && !op->contention.on)
+        txn_append_op(txn, op);
+}
+
+/* The heavy statement is the last one of its transaction. */
 static bool append_heavy(struct txn *txn) {
     enum conn_kind kind = txn->db->kind;
     struct task *t = first_heavy(kind);
@@ -188,6 +196,7 @@ static bool append_heavy(struct txn *txn) {
         return false;
     txn->is_heavy = heavy_is_sent[kind] = true;
     begin_txn(txn, t->op);
+    append_found_by_heavy(txn, t->op->phase);
     txn_append_statement(txn, t->op, NULL, &t, 1);
     return true;
 }

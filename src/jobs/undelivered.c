@@ -289,8 +289,9 @@ static void release_fail(struct task *t, const struct op_error *err) {
     undelivered_release_end(t, NULL);
 }
 
-OPERATION(release_jobs, .names_jobs = true, .begin = take_begin_keys, .encode = release_encode,
-          .on_row = undelivered_release_row, .on_end = undelivered_release_end, .fail = release_fail);
+OPERATION(release_jobs, .names_jobs = true, .found_by_heavy = true, .begin = take_begin_keys,
+          .encode = release_encode, .on_row = undelivered_release_row, .on_end = undelivered_release_end,
+          .fail = release_fail);
 
 /* ---- all jobs ---- */
 

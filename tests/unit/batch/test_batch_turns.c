@@ -229,6 +229,22 @@ static void test_heavy_ones_are_alone(void **state) {
     assert_all_ended();
 }
 
+/* A heavy task must find the changes of a: they go in front of it. Those of b follow later. */
+static void test_heavy_one_finds_changes(void **state) {
+    (void)state;
+    op_a.found_by_heavy = true;
+    add(&a[1]);
+    add(&b[1]);
+    add_of(&c[1], 0, HEAVY_COST);
+    batch_flush();
+    assert_txn(WRITE, "a1 c1");
+    assert_second_txn(WRITE, "b1");
+    commit_slow(1, SLOW_US / 2);
+    commit(WRITE);
+    op_a.found_by_heavy = false;
+    assert_all_ended();
+}
+
 static void test_users_of_heavy_ones_take_turns(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -511,6 +527,7 @@ int main(void) {
         cmocka_unit_test_setup(test_slow_ones_go_on_without_others, trial_start),
         cmocka_unit_test_setup(test_fast_ones_are_not_separated, trial_start),
         cmocka_unit_test_setup(test_heavy_ones_are_alone, users_start),
+        cmocka_unit_test_setup(test_heavy_one_finds_changes, users_start),
         cmocka_unit_test_setup(test_users_of_heavy_ones_take_turns, users_start),
         cmocka_unit_test_setup(test_heavy_one_is_lost, users_start),
         cmocka_unit_test_setup(test_heavy_one_is_cancelled, users_start),
