@@ -267,7 +267,7 @@ static void test_output_buffer_limits(void **state) {
     for (int i = 0; i < 40; i++)
         freeReplyObject(redisCommand(c, "ADDJOB outlimit %b 0", body, (size_t)MB));
     check_output_limit("normal 0 4mb 1", 1, "40");
-    check_output_limit("normal 256mb 1mb 1", 60, "1");
+    check_output_limit("normal 256mb 4mb 1", 60, "1");
     assert_true(server_memory(&server) < 1000L * MB);
     free(body);
     redisFree(c);
