@@ -9,16 +9,7 @@ from (
     select p.*, sum(p.bytes) over (order by p.queue_id, p.rank, p.id rows unbounded preceding) as size
     from (
         select
-            w.queue_id, w.rank, w.id, timestamptz 'infinity' as ready_at, w.expires_at, false as delayed,
-            null::smallint as owner, w.retry, w.delay, 0 as nacks, 0 as additional_deliveries, w.replicate,
-            case when $6::boolean and w.matches then w.body end as body,
-            0 as deliveries, w.attempts, w.backoff, w.deadqueue, w.error, null::timestamptz as died_at,
-            null::bytea as unique_key, w.group_key, w.pending, null::text as worker, w.matches,
-            case when $6::boolean and w.matches then w.headers end as headers,
-            null::jsonb as progress, null::jsonb as errors,
-            256 + case when $6::boolean and w.matches
-                then octet_length(w.body) + coalesce(octet_length(w.headers::text), 0) else 0 end
-            + coalesce(octet_length(w.deadqueue), 0) + coalesce(octet_length(w.group_key), 0) as bytes
+            {{waiting_view(w, $6)}}, w.pending
         from (
             select
                 r.*,
