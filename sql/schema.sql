@@ -48,7 +48,13 @@ CREATE TABLE pgdisque.batch (
     queue_id integer NOT NULL,
     retry integer NOT NULL,
     rank smallint DEFAULT 0 NOT NULL,
-    failure_body bytea
+    failure_body bytea,
+    success_id bigint,
+    success_body bytea,
+    succeeded_at timestamp with time zone,
+    closes_at timestamp with time zone,
+    is_expired boolean DEFAULT false NOT NULL,
+    is_cancelled boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
 
@@ -100,7 +106,8 @@ WITH (fillfactor='50', autovacuum_vacuum_threshold='1000');
 CREATE TABLE pgdisque.dependency (
     predecessor_id bigint NOT NULL,
     successor_id bigint NOT NULL,
-    is_counted boolean DEFAULT false NOT NULL
+    is_counted boolean DEFAULT false NOT NULL,
+    holds boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
@@ -115,7 +122,8 @@ CREATE TABLE pgdisque.flow_job (
     rank smallint NOT NULL,
     outcome smallint,
     is_settled boolean DEFAULT false NOT NULL,
-    result bytea
+    result bytea,
+    after_failure boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
@@ -1127,7 +1135,9 @@ CREATE TABLE pgdisque.waiting_job (
     body bytea NOT NULL,
     group_key bytea,
     deadqueue bytea,
-    headers jsonb
+    headers jsonb,
+    after_failure boolean DEFAULT false NOT NULL,
+    holds boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_0 FOR VALUES IN ('0');
@@ -1344,9 +1354,13 @@ ALTER TABLE ONLY pgdisque.waiting_job
 
 CREATE INDEX batch_closed ON pgdisque.batch USING btree (id) WHERE ((completed_at IS NULL) AND (closed_at IS NOT NULL));
 
-CREATE INDEX batch_completed ON pgdisque.batch USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+CREATE INDEX batch_completed ON pgdisque.batch USING btree ((((failed + cancelled) > 0)), completed_at) WHERE (completed_at IS NOT NULL);
 
 CREATE INDEX batch_failure ON pgdisque.batch USING btree (failure_id);
+
+CREATE INDEX batch_open ON pgdisque.batch USING btree (closes_at) WHERE (closed_at IS NULL);
+
+CREATE INDEX batch_success ON pgdisque.batch USING btree (success_id) WHERE (success_id IS NOT NULL);
 
 CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at, id);
 
@@ -1356,7 +1370,11 @@ CREATE INDEX dead_member ON pgdisque.dead_job USING btree (sha256(body)) WHERE (
 
 CREATE INDEX dead_newest ON pgdisque.dead_job USING btree (((died_at AT TIME ZONE 'UTC'::text)), id);
 
-CREATE INDEX dependency_of_predecessor ON pgdisque.dependency USING btree (predecessor_id, is_counted);
+CREATE INDEX dependency_held ON pgdisque.dependency USING btree (predecessor_id) WHERE (holds AND (NOT is_counted));
+
+CREATE INDEX dependency_of_predecessor ON pgdisque.dependency USING btree (predecessor_id, is_counted, holds, successor_id);
+
+CREATE INDEX flow_job_batch ON pgdisque.flow_job USING btree (((batch_id + 0)), ((id + 0))) WHERE (batch_id IS NOT NULL);
 
 CREATE INDEX flow_job_state ON pgdisque.flow_job USING btree (is_settled, id);
 
