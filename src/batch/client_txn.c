@@ -54,7 +54,7 @@ static size_t run_of(const struct client_txn *ct, size_t from) {
         bytes += ct->tasks[from + count]->bytes;
         count++;
     } while (op->shares && from + count < ct->count && ct->tasks[from + count]->op == op &&
-             rows + ct->tasks[from + count]->rows <= (size_t)config.batch_max &&
+             rows + ct->tasks[from + count]->rows <= txn_rows_most(op) &&
              bytes + ct->tasks[from + count]->bytes <= (size_t)config.batch_max_bytes);
     return count;
 }

@@ -100,6 +100,9 @@ struct op {
     enum commit_kind commit;
     bool alone;  /* each task is a statement of its own */
     size_t most; /* maximum number of such statements in one transaction; 0: separate_most() */
+    /* Maximum number of rows of the tasks that share a statement; 0: the option batch-max. For statements whose rows are
+     * expensive. */
+    size_t rows_most;
     /* Its tasks may be divided between two transactions, because no other operation relies on their order. */
     bool splittable;
     /* In a client transaction, successive tasks share a statement, because they do not affect each other. */

@@ -50,9 +50,15 @@ void txn_append_task(struct txn *txn, struct task *t) {
     task_queue_take(t);
 }
 
+size_t txn_rows_most(const struct op *op) {
+    size_t most = (size_t)config.batch_max;
+
+    return op->rows_most > 0 && op->rows_most < most ? op->rows_most : most;
+}
+
 /* True if t fits into a statement with that many rows and bytes, in a transaction with txn_bytes bytes. */
 static bool fits_in_statement(size_t txn_bytes, size_t rows, size_t bytes, const struct task *t) {
-    return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
+    return rows + t->rows <= txn_rows_most(t->op) && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
            txn_bytes + task_size(t) <= OP_MAX_BYTES;
 }
 

@@ -59,6 +59,8 @@ void txn_append_op(struct txn *txn, struct op *op);
 /* Appends one statement with tasks[count], which are all of op. ct: their client transaction. */
 void txn_append_statement(struct txn *txn, struct op *op, struct client_txn *ct, struct task *const *tasks,
                           size_t count);
+/* The most rows of a statement of op. */
+size_t txn_rows_most(const struct op *op);
 /* Building a statement: begin, then for each task txn_statement_has_room() and txn_encode(), then txn_finish_statement(). */
 struct params *txn_begin_statement(struct txn *txn, struct op *op);
 bool txn_statement_has_room(const struct txn *txn, const struct params *p, const struct task *t);
