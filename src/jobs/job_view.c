@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "jobs/add_options.h"
 #include "net/json_reply.h"
 #include "queue/delivery.h"
 #include "queue/lease.h"
@@ -71,6 +72,10 @@ struct job_view job_view_read(const PGresult *rows, int row) {
     }
     if (PQnfields(rows) > COL_SHOW_JOBS_WORKER)
         v.worker = row_bytes_or_null(rows, row, COL_SHOW_JOBS_WORKER);
+    if (PQnfields(rows) > COL_SHOW_JOBS_BATCH_RETRY && !row_null(rows, row, COL_SHOW_JOBS_BATCH_ID)) {
+        v.batch = row_full_key(rows, row, COL_SHOW_JOBS_BATCH_QUEUE_ID);
+        v.batch_retry = row_int4(rows, row, COL_SHOW_JOBS_BATCH_RETRY);
+    }
     return v;
 }
 
@@ -227,6 +232,13 @@ static void reply_attempts(struct req *r, const struct job_view *v) {
         job_view_pair_int(r, "died-at", v->died_at / US_PER_S);
 }
 
+void job_view_reply_batch(struct req *r, struct job_key key, int32_t retry) {
+    char id[JOBID_LEN];
+
+    job_format_id(id, key, job_created_us(key.id) + LIST_TTL * US_PER_S, retry);
+    reply_bulk(r, (struct slice){ id, sizeof id });
+}
+
 static void reply_keys(struct req *r, const struct job_view *v) {
     if (v->unique_key.ptr != NULL)
         pair_bytes(r, "unique", v->unique_key);
@@ -236,6 +248,10 @@ static void reply_keys(struct req *r, const struct job_view *v) {
         job_view_pair_int(r, "pending", v->pending);
     if (v->cancelled)
         job_view_pair_int(r, "cancelled", 1);
+    if (v->batch.id != 0) {
+        reply_bulk_str(r, "batch");
+        job_view_reply_batch(r, v->batch, v->batch_retry);
+    }
 }
 
 /* The worker of an active job; ptr NULL: unknown, or the job has none. The row has the name after a second or two. */
@@ -273,7 +289,8 @@ static size_t field_count(const struct job_view *v) {
     if (v->retained)
         return count + RETAINED_FIELDS;
     return count + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) + (v->unique_key.ptr != NULL) +
-           (v->group_key.ptr != NULL) + v->waits + v->cancelled + (running_worker(v).ptr != NULL);
+           (v->group_key.ptr != NULL) + v->waits + v->cancelled + (v->batch.id != 0) +
+           (running_worker(v).ptr != NULL);
 }
 
 /* Disque's fields come first, in Disque's order, because some of its clients read them by position. */

@@ -51,6 +51,8 @@ struct job_view {
     /* SHOW only: it is in no queue yet, and waits for that many jobs. */
     bool waits;
     int32_t pending;
+    struct job_key batch; /* SHOW only; id 0: none */
+    int32_t batch_retry;
     /* Set for a retained job, as are deliveries, error and worker. */
     bool retained;
     int64_t finished_at;
@@ -68,6 +70,8 @@ enum job_view_state job_view_state(const struct job_view *v);
 void job_view_reply_all(struct req *r, const struct job_view *v);
 /* Replies the ID as a status. */
 void job_view_reply_id(struct req *r, const struct job_view *v);
+/* Replies the ID of a batch, which is that of its completion job and contains the RETRY of that job. */
+void job_view_reply_batch(struct req *r, struct job_key key, int32_t retry);
 /* Replies [queue, id, body]. */
 void job_view_reply_short(struct req *r, const struct job_view *v);
 

@@ -133,9 +133,9 @@ static const struct stmt_case attempts_cases[] = {
       .setup = "call test.die('1/0/2 deliveries=2 attempts=2 error=e'); "
                "call test.put('1/0/1 deliveries=1 attempts=2 backoff=3 deadqueue=d error=e')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
-      .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" "
-              "- - - - - - - -; 2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 "
-              "2 - - \"e\" 11:00:00 - - - - - - -" },
+      .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" - - - "
+              "- - - - - t - - - -; 2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 2 "
+              "- - \"e\" 11:00:00 - - - - - - - t - - - -" },
     { SQL_DEAD_LETTER_JOBS, "only jobs whose last attempt is over",
       .jobs =
           "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "

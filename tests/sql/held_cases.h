@@ -41,8 +41,8 @@
     {                                                                                                       \
         SQL_SHOW_JOBS, "jobs that are held",                                                                \
             .jobs = HELD, .params = { "{1}", "{0}", "{1}", NOW },                                           \
-            .rows = "1 1 0 1 infinity 13:00:00 f - 0 0 0 0 1 \"x\" 0 - - - - - - - - "                      \
-                    "- - - -"                                                                               \
+            .rows = "1 1 0 1 infinity 13:00:00 f - 0 0 0 0 1 \"x\" 0 - - - - - - - - - - - - "              \
+                    "t - - - -"                                                                             \
     }
 
 #endif

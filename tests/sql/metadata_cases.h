@@ -172,10 +172,10 @@ static const struct stmt_case metadata_cases[] = {
     { SQL_SHOW_JOBS, "with metadata",
       .setup = "call test.die('1/0/2 attempts=2 " METADATA "'); call test.put('1/0/1 " METADATA "')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
-      .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - "
-              "{\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] - -; 2 1 0 2 "
-              "infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - "
-              "{\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] - -" },
+      .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - {\"a\": "
+              "\"b\"} {\"percent\": 5} [{\"at\": 1}] - - t - - - -; 2 1 0 2 infinity "
+              "13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - - {\"a\": \"b\"} "
+              "{\"percent\": 5} [{\"at\": 1}] - - t - - - -" },
     { SQL_SCAN_QUEUE, "with metadata, whose bytes count", .jobs = "1/0/1 " METADATA,
       .params = { "1", FIRST, "9", NOW, "true", "9999" },
       .rows =

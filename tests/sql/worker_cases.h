@@ -71,8 +71,9 @@
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2",                                      \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
           .params = { "{1,1}", "{0,0}", "{1,2}", NOW },                                                    \
-          .rows = "1 1 0 1 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 1 - - - - - - - - - - - anna; "          \
-                  "2 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - -" },            \
+          .rows = "1 1 0 1 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 1 - - - - - - - - - - - anna "           \
+                  "t - - - -; "                                                                            \
+                  "2 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t - - - -" },  \
         { SQL_SCAN_QUEUE,                                                                                  \
           "the workers of jobs",                                                                           \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2",                                      \
