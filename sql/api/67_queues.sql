@@ -215,12 +215,12 @@ begin
     with back as (
         insert into pgdisque.job
             (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, additional_deliveries, rank,
-             replicate, attempts, backoff, error, unique_key, body, {{metadata_columns()}})
+             replicate, attempts, backoff, error, unique_key, body, in_flow, {{metadata_columns()}})
         select
             d.id, r.ready_at, e.expires_at, case when each is null then e.expires_at else r.ready_at end,
             coalesce(to_queue_id, d.queue_id), d.retry, d.delay, d.nacks, d.additional_deliveries + 1, d.rank,
             d.replicate, d.attempts, d.backoff, d.error, case when to_queue_id is null then d.unique_key end, d.body,
-            {{metadata(d)}}
+            {{is_in_flow(d)}}, {{metadata(d)}}
         from (
             select n.*, row_number() over (order by n.rank, n.id) - 1 as place
             from unnest(dead) as n
@@ -237,8 +237,9 @@ begin
         order by d.queue_id, d.rank, d.id
         -- Skips a job whose unique key another job has taken since then.
         on conflict do nothing
-        returning queue_id, rank, id, wake_at
+        returning queue_id, rank, id, expires_at, wake_at
     ),
+    {{resume(back)}},
     gone as (
         delete from pgdisque.dead_job as d
         using unnest(dead) as n

@@ -24,7 +24,8 @@ select
     {{metadata(j)}},
     pgdisque.body_text(j.body) as body_text, pgdisque.body_json(j.body) as body_json,
     pgdisque.queue_name(j.error) as error,
-    {{is_cancelled(j)}} as cancelled
+    {{is_cancelled(j)}} as cancelled,
+    case when j.in_flow then {{batch_of(j.id, s.key)}} end as batch
 from pgdisque.job as j
 join pgdisque.queue as q on q.id = j.queue_id
 cross join pgdisque.secret as s
@@ -43,7 +44,8 @@ select
     d.expires_at, d.retry, d.delay, d.deliveries, d.attempts, d.backoff, d.nacks,
     d.additional_deliveries as additional_deliveries,
     d.body, d.queue_id, d.rank, d.id as number, {{metadata(d)}},
-    pgdisque.body_text(d.body) as body_text, pgdisque.body_json(d.body) as body_json
+    pgdisque.body_text(d.body) as body_text, pgdisque.body_json(d.body) as body_json,
+    {{batch_of(d.id, s.key)}} as batch
 from pgdisque.dead_job as d
 join pgdisque.queue as q on q.id = d.queue_id
 cross join pgdisque.secret as s
@@ -75,7 +77,9 @@ select
     -w.rank as priority,
     pgdisque.api_created_at(w.id) as created_at,
     w.expires_at, w.retry, w.delay, w.body, w.queue_id, w.rank, w.id as number,
-    w.headers, pgdisque.body_text(w.body) as body_text, pgdisque.body_json(w.body) as body_json
+    w.headers, pgdisque.body_text(w.body) as body_text, pgdisque.body_json(w.body) as body_json,
+    w.holds, {{is_held(w)}} as is_held,
+    {{batch_of(w.id, s.key)}} as batch
 from pgdisque.waiting_job as w
 join pgdisque.queue as q on q.id = w.queue_id
 cross join pgdisque.secret as s
@@ -93,7 +97,8 @@ select
     case when b.completed_at is not null then 'complete' when b.closed_at is not null then 'closed' else 'open' end
         as state,
     b.total, b.total - b.done - b.failed - b.cancelled as pending, b.done, b.failed, b.cancelled,
-    b.created_at, b.closed_at, b.failed_at, b.completed_at, b.queue_id, b.id as number
+    b.created_at, b.closed_at, b.failed_at, b.completed_at, b.queue_id, b.id as number,
+    b.succeeded_at, b.closes_at
 from pgdisque.batch as b
 join pgdisque.queue as q on q.id = b.queue_id
 cross join pgdisque.secret as s
@@ -135,6 +140,7 @@ select
         from pgdisque.waiting_job as w
         where w.queue_id = q.id
           and w.outcome is null
+          and w.has_body
           and w.expires_at > clock_timestamp()
     ) as after
 from pgdisque.queue as q

@@ -133,6 +133,7 @@ begin
     where v.number = coalesce(
         (select b.id from pgdisque.batch as b where b.id = named),
         (select b.id from pgdisque.batch as b where b.failure_id = named),
+        (select b.id from pgdisque.batch as b where b.success_id = named),
         (select f.batch_id from pgdisque.flow_job as f where f.id = named));
 end
 $$;

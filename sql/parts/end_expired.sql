@@ -2,7 +2,7 @@
 --
 -- A job becomes a dead letter if the setting expired of its queue is dead.
 noted as (
-    {{note_outcome(gone, 4)}}
+    {{note_failure(gone, 4, 'the time to live ended')}}
 ),
 kept as (
     insert into pgdisque.dead_job
@@ -10,7 +10,8 @@ kept as (
          backoff, rank, replicate, error, unique_key, body, {{metadata_columns()}})
     select
         g.id, g.expires_at, g.expires_at, g.queue_id, g.retry, g.delay, g.deliveries, g.nacks,
-        g.additional_deliveries, g.attempts, g.backoff, g.rank, g.replicate, g.error, g.unique_key, g.body,
+        g.additional_deliveries, g.attempts, g.backoff, g.rank, g.replicate, 'the time to live ended', g.unique_key,
+        g.body,
         {{metadata(g)}}
     from gone as g
     where g.is_dead

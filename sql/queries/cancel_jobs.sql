@@ -6,7 +6,7 @@
 --          ack_jobs), group_key, in_flow, is_waiting (true: it waited for other jobs; other columns null), queue (the
 --          name, of a running job: this server may not know the queue yet)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
--- index: job_pkey, queue_pkey, flow_job_pkey, waiting_job_id
+-- index: job_pkey, queue_pkey, flow_job_pkey, waiting_job_id, batch_pkey
 with old as materialized (
     select
         k.ordinal, j.queue_id, j.rank, j.id,
@@ -49,9 +49,7 @@ cancelled as materialized (
 noted as (
     {{note_outcome(cancelled, 3)}}
 ),
-waiting as (
-    {{cancel_waiting($4::timestamptz)}}
-)
+{{cancel_waiting($4::timestamptz)}}
 select
     g.ordinal::integer, g.expires_at, g.retry, null::timestamptz as running_until, g.queued_since, g.group_key,
     g.in_flow, null::boolean as is_waiting, null::bytea as queue

@@ -57,7 +57,7 @@ kept as (
     on conflict (queue_id, rank, id) do nothing
 ),
 noted as (
-    {{note_outcome(gone, case when n.attempts > 0 then 2 else 3 end)}}
+    {{note_failure(gone, case when n.attempts > 0 then 2 else 3 end, n.error)}}
 )
 select
     f.ordinal::integer, f.deadqueue, f.moved_to,

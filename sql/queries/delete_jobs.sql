@@ -3,7 +3,7 @@
 -- returns: ordinal, queued_since (as ack_jobs), group_key, in_flow, is_waiting (true: it waited for other jobs; other
 --          columns null)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
--- index: job_pkey, flow_job_pkey, waiting_job_id
+-- index: job_pkey, flow_job_pkey, waiting_job_id, batch_pkey
 with gone as (
     delete from pgdisque.job as j
     using unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
@@ -19,9 +19,7 @@ with gone as (
 noted as (
     {{note_outcome(gone, 3)}}
 ),
-waiting as (
-    {{cancel_waiting($4::timestamptz)}}
-)
+{{cancel_waiting($4::timestamptz)}}
 select g.ordinal, g.queued_since, g.group_key, g.in_flow, null::boolean as is_waiting
 from gone as g
 union all

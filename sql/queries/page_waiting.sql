@@ -3,7 +3,7 @@
 -- returns: queue_id, rank, id (of the last job of a queue in the page), waiting; in the order of queue_id
 -- index: waiting_job_pkey
 with page as materialized (
-    select w.queue_id, w.rank, w.id, w.outcome is null and w.expires_at > $5::timestamptz as waits
+    select w.queue_id, w.rank, w.id, w.outcome is null and w.has_body and w.expires_at > $5::timestamptz as waits
     from pgdisque.waiting_job as w
     where (w.queue_id, w.rank, w.id) > ($1::integer, $2::smallint, $3::bigint)
     order by w.queue_id, w.rank, w.id

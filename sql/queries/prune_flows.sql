@@ -1,11 +1,12 @@
--- Deletes a page of settled jobs that no job waits for, their dependencies, and old batches.
+-- Deletes a page of settled jobs that no job waits for and that are no dead letters, their dependencies, and old
+-- batches.
 -- params: $1 before (jobs settled earlier), $2 before (batches completed earlier), $3 id (the page begins after it),
---         $4 limit
+--         $4 limit, $5 before (batches with failed or cancelled jobs)
 -- returns: id; the last job of the page
 -- locks: the rows; skips locked rows
--- index: flow_job_state, flow_job_pkey, dependency_of_predecessor, dependency_pkey, batch_completed
+-- index: flow_job_state, flow_job_pkey, dependency_of_predecessor, dependency_pkey, dead_pkey, batch_completed
 with page as materialized (
-    select f.id, f.ended_at
+    select f.id, f.queue_id, f.rank, f.ended_at
     from pgdisque.flow_job as f
     where f.is_settled
       and f.id > $3::bigint
@@ -20,6 +21,11 @@ old as materialized (
         from page as p
         where p.ended_at < $1::timestamptz
           and not exists (select from pgdisque.dependency as d where d.predecessor_id = p.id)
+          and not exists (
+            select
+            from pgdisque.dead_job as l
+            where l.queue_id = any (array[p.queue_id]) and l.rank = p.rank and l.id = p.id
+          )
     ))
     for update skip locked
 ),
@@ -34,11 +40,16 @@ unlinked as (
 forgotten as (
     delete from pgdisque.batch as b
     where b.id = any (array(
-        select o.id
-        from pgdisque.batch as o
-        where o.completed_at < $2::timestamptz
-        limit $4::integer
-        for update skip locked
+        select n.id
+        from (values (false, $2::timestamptz), (true, $5::timestamptz)) as k (has_failed, before)
+        cross join lateral (
+            select o.id
+            from pgdisque.batch as o
+            where (o.failed + o.cancelled > 0) = k.has_failed
+              and o.completed_at < k.before
+            limit $4::integer
+            for update skip locked
+        ) as n
     ))
 )
 select max(p.id) as id

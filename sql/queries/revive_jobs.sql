@@ -14,11 +14,11 @@ with found as materialized (
 revived as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, additional_deliveries, rank,
-         replicate, attempts, backoff, error, unique_key, body, {{metadata_columns()}})
+         replicate, attempts, backoff, error, unique_key, body, in_flow, {{metadata_columns()}})
     select
         f.id, $4::timestamptz, f.next_expires_at, f.next_expires_at, f.queue_id, f.retry, f.delay, f.nacks,
         f.additional_deliveries + 1, f.rank, f.replicate, f.attempts, f.backoff, f.error, f.unique_key, f.body,
-        {{metadata(f)}}
+        {{is_in_flow(f)}}, {{metadata(f)}}
     from found as f
     on conflict do nothing
     returning queue_id, rank, id, expires_at
@@ -29,7 +29,8 @@ gone as (
     where d.queue_id = any (array[r.queue_id])
       and d.rank = r.rank
       and d.id = r.id
-)
+),
+{{resume(revived)}}
 -- Groups instead of a join, which would compare each row with each.
 select max(x.ordinal)::integer as ordinal, max(x.expires_at) as expires_at
 from (

@@ -26,16 +26,17 @@ placed as (
 revived as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, additional_deliveries, rank,
-         replicate, attempts, backoff, error, unique_key, body, {{metadata_columns()}})
+         replicate, attempts, backoff, error, unique_key, body, in_flow, {{metadata_columns()}})
     select
         p.id, p.to_ready_at, p.to_expires_at,
         case when $12::timestamptz is null then p.to_expires_at else p.to_ready_at end,
         coalesce($11::integer, p.queue_id), p.retry, p.delay, p.nacks, p.additional_deliveries + 1, p.rank, p.replicate,
-        p.attempts, p.backoff, p.error, case when $11::integer is null then p.unique_key end, p.body, {{metadata(p)}}
+        p.attempts, p.backoff, p.error, case when $11::integer is null then p.unique_key end, p.body,
+        {{is_in_flow(p)}}, {{metadata(p)}}
     from placed as p
     order by p.rank, p.id
     on conflict do nothing
-    returning rank, id, wake_at
+    returning queue_id, rank, id, expires_at, wake_at
 ),
 gone as (
     delete from pgdisque.dead_job as d
@@ -43,7 +44,8 @@ gone as (
     where d.queue_id = any (array[$1::integer])
       and d.rank = r.rank
       and d.id = r.id
-)
+),
+{{resume(revived)}}
 select l.rank, l.id, null::timestamptz as wake_at
 from looked as l
 union all

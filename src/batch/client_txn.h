@@ -33,6 +33,9 @@ struct client_txn {
     size_t count;
     enum commit_kind commit; /* COMMIT_ORDINARY or COMMIT_REPLICATED */
     bool ahead;              /* jobs may be inserted at or before the scan position of their queue */
+    /* While tasks are prepared: the task of the command with that number, from 1 on, if it comes before the command that is
+     * prepared now. NULL: there is none. */
+    const struct task *(*find)(const struct client_txn *ct, int64_t number);
     void (*on_joined)(struct client_txn *ct);
     /* Called once, before the tasks end one by one. error: for CLIENT_TXN_REFUSED and CLIENT_TXN_UNKNOWN, else NULL.
      * The owner may free the client transaction when its last task ends. */

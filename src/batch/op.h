@@ -55,9 +55,11 @@ enum commit_kind {
 #define OP_TOO_LARGE "PD001" /* the task has more than OP_MAX_BYTES and was not sent */
 #define OP_DISK_FULL "53100" /* made by Postgres: disk full */
 #define OP_NOT_ACKED "22012" /* made by Postgres for retain_required.sql: division by zero */
-/* Made by Postgres for add_in_flow.sql in a client transaction: logarithm of zero, root of a negative number. */
+/* Made by Postgres for add_in_flow.sql and open_batch.sql in a client transaction: logarithm of zero, root of a negative
+ * number, no buckets. */
 #define OP_NO_PREDECESSOR "2201E"
 #define OP_NO_BATCH "2201F"
+#define OP_TOO_DEEP "2201G"
 #define OP_LOST "PD002" /* the session ended each time that the task was executed alone */
 
 /* The values that all tasks of a uniform statement (struct op_alike) have in common. They are compared bit

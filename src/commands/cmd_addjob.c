@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "commands/dispatch.h"
+#include "commands/flow_args.h"
 #include "jobs/add.h"
 #include "net/args.h"
 #include "net/client.h"
@@ -100,7 +101,7 @@ static bool addjob_options_or_reply(struct add *a, int from, const struct arg_sp
     a->opt.has_delay = a->opt.delay >= 0;
     a->opt.delay = a->opt.has_delay ? a->opt.delay : 0;
     return headers_or_reply(a->req, &a->opt.header_pairs, &a->opt.headers) &&
-           (!addjob_in_flow(&a->opt) || addjob_flow_or_reply(a->req, &a->opt));
+           (!addjob_in_flow(&a->opt) || flow_args_or_reply(a->req, &a->opt));
 }
 
 void cmd_addjobs(struct req *r) {

@@ -1,14 +1,19 @@
 /* BATCH PREDECESSORS: batches of jobs, and the results of the jobs that a job has waited for. */
+#include "commands/cmd_batch.h"
+
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
+#include "commands/cmd_cancel.h"
 #include "commands/dispatch.h"
+#include "commands/flow_args.h"
 #include "commands/subcommand.h"
 #include "jobs/add_options.h"
 #include "jobs/flows.h"
 #include "jobs/id_list.h"
+#include "jobs/job_view.h"
 #include "net/args.h"
 #include "net/connection.h"
 #include "queue/delivery.h"
@@ -17,42 +22,41 @@
 #include "queue/queue_store.h"
 #include "queue/settings.h"
 
-/* The limit is in sql/parts/may_nest.sql. */
-#define TOO_DEEP "LIMIT batches are nested in at most 16 levels"
-
 static const char *const outcome_names[] = { NULL, "done", "dead", "cancelled", "expired" };
 
-static void batch_reply_id(struct req *r, struct job_key key, int64_t expires_at, int32_t retry) {
-    char id[JOBID_LEN];
-
-    job_format_id(id, key, expires_at, retry);
-    reply_bulk(r, (struct slice){ id, sizeof id });
-}
-
-/* Completion and failure jobs live without end. */
+/* Completion, success and failure jobs live without end. */
 static int64_t batch_expires_at(int64_t id) {
     return job_created_us(id) + LIST_TTL * US_PER_S;
 }
 
 /* ---- NEW ---- */
 
+/* An open batch is closed after this time, if BATCH NEW gives no TTL. */
+#define OPEN_MOST_S (7 * 86400)
+
 struct batch_new {
     struct slice complete; /* ptr NULL: no completion job */
+    struct slice success;
     struct slice failure;
-    struct slice parent;
+    struct slice in; /* the option BATCH */
+    int64_t ttl;     /* seconds that it stays open at most */
     struct req *req;
     struct queue *q;
     struct row_waiter row_waiter;
-    int64_t parent_id;
-    int64_t id; /* 0: not sent yet */
+    struct job_ref parent;
+    /* The jobs of one queue are delivered in the order of their numbers. 0: not sent yet */
     int64_t failure_id;
+    int64_t id;
+    int64_t success_id;
     int32_t retry;
 };
 
 static const struct arg_option batch_new_options[] = {
     { "COMPLETE", ARG_BYTES, offsetof(struct batch_new, complete), 0, INT32_MAX, NULL },
+    { "SUCCESS", ARG_BYTES, offsetof(struct batch_new, success), 0, INT32_MAX, NULL },
     { "FAILURE", ARG_BYTES, offsetof(struct batch_new, failure), 0, INT32_MAX, NULL },
-    { "BATCH", ARG_BYTES, offsetof(struct batch_new, parent), 0, INT32_MAX, NULL },
+    { "BATCH", ARG_BYTES, offsetof(struct batch_new, in), 0, INT32_MAX, NULL },
+    { "TTL", ARG_INT, offsetof(struct batch_new, ttl), 1, INT64_MAX, "ERR TTL must be a number > 0" },
 };
 
 static const struct arg_spec batch_new_spec = { batch_new_options, LENGTH(batch_new_options), NULL, NULL,
@@ -67,21 +71,31 @@ static void batch_new_fail(struct task *t, const struct op_error *err) {
     req_fail_task(t, err);
 }
 
-static bool batch_parent_or_reply(struct req *r, struct batch_new *b) {
-    struct job_key key;
+bool batch_new_ref(const struct req *r, struct job_ref *ref) {
+    const struct batch_new *b = r->data;
 
-    if (b->parent.ptr == NULL)
-        return true;
-    if (!flow_id_or_reply(r, b->parent, NO_BATCH, &key))
+    if (r->failed || r->task.op != &op_open_batch)
         return false;
-    b->parent_id = key.id;
+    *ref = (struct job_ref){ .id = &b->id, .q = b->q };
     return true;
+}
+
+static bool batch_parent_or_reply(struct req *r, struct batch_new *b) {
+    if (b->in.ptr == NULL)
+        return true;
+    if (!flow_batch_or_reply(r, b->in, &b->parent))
+        return false;
+    if (b->parent.id != NULL || b->parent.key.id != 0)
+        return true;
+    req_error(r, NO_BATCH);
+    return false;
 }
 
 static void batch_new(struct req *r) {
     struct batch_new *b = req_alloc(r, sizeof *b);
     int end;
 
+    b->ttl = OPEN_MOST_S;
     if (!args_parse_or_reply(r, 3, &batch_new_spec, b, &end) ||
         !args_fit_or_reply(r, "the name of a queue", r->argv[2], NAME_MAX_BYTES) ||
         !queue_rights_allow_or_reply(r, ACL_WRITE, r->argv[2]) || !batch_parent_or_reply(r, b) ||
@@ -96,33 +110,36 @@ static void batch_new(struct req *r) {
     r->data = b;
     r->task.op = &op_open_batch;
     r->task.rows = 1;
-    r->task.bytes = b->complete.len + b->failure.len;
+    r->task.bytes = b->complete.len + b->success.len + b->failure.len;
     row_waiter_init(&b->row_waiter, &r->task, on_batch_queue_open, batch_new_fail);
     queue_prepare(b->q, &b->row_waiter);
-}
-
-static void batch_set_bytes_or_null(struct params *p, int col, struct slice value) {
-    if (value.ptr == NULL)
-        params_set_null(p, col);
-    else
-        params_set_bytea(p, col, value);
 }
 
 static void batch_new_encode(struct params *p, struct task *t) {
     struct batch_new *b = REQ_OF_TASK(t)->data;
 
     if (b->id == 0) {
-        b->id = job_new_id(clock_db(), node_self()->number);
         b->failure_id = job_new_id(clock_db(), node_self()->number);
+        b->id = job_new_id(clock_db(), node_self()->number);
+        b->success_id = job_new_id(clock_db(), node_self()->number);
     }
     params_set_int8(p, 0, b->id);
     params_set_time(p, 1, batch_expires_at(b->id));
     params_set_int4(p, 2, b->q->id);
     params_set_int4(p, 3, b->retry);
-    batch_set_bytes_or_null(p, 4, b->complete);
+    params_set_bytea_or_null(p, 4, b->complete);
     params_set_int8(p, 5, b->failure_id);
-    batch_set_bytes_or_null(p, 6, b->failure);
-    params_set_int8(p, 7, b->parent_id);
+    params_set_bytea_or_null(p, 6, b->failure);
+    params_set_int8(p, 7, job_ref_key(&b->parent).id);
+    params_set_int8(p, 8, b->success_id);
+    params_set_bytea_or_null(p, 9, b->success);
+    params_set_time(p, 10, job_created_us(b->id) + at_most(b->ttl, INT32_MAX) * US_PER_S);
+    params_set_bool(p, 11, t->client_txn != NULL);
+}
+
+static void batch_new_reply(struct req *r, const struct batch_new *b) {
+    job_view_reply_batch(r, (struct job_key){ b->q->id, 0, b->id }, b->retry);
+    req_end(r);
 }
 
 static void batch_new_end(struct task *t, const PGresult *rows) {
@@ -134,20 +151,30 @@ static void batch_new_end(struct task *t, const PGresult *rows) {
         req_error(r, "%s", row_bool(rows, 0, COL_OPEN_BATCH_IS_TOO_DEEP) ? TOO_DEEP : NO_BATCH);
         return;
     }
-    batch_reply_id(r, (struct job_key){ b->q->id, 0, b->id }, batch_expires_at(b->id), b->retry);
-    req_end(r);
+    batch_new_reply(r, b);
+}
+
+/* The transaction of a client was committed. */
+static void batch_new_answer_lost(struct task *t) {
+    struct req *r = REQ_OF_TASK(t);
+    struct batch_new *b = r->data;
+
+    b->q->users--;
+    batch_new_reply(r, b);
 }
 
 OPERATION(open_batch, .alone = true, .encode = batch_new_encode, .on_end = batch_new_end,
-          .fail = batch_new_fail);
+          .fail = batch_new_fail, .answer_lost = batch_new_answer_lost);
 
-/* ---- CLOSE, SHOW, PREDECESSORS ---- */
+/* ---- CLOSE, SHOW ---- */
 
-/* Sends a task of op about the job argv[at]. unknown: replies to an ID that names no job the user may read about. */
-static void batch_send_id(struct req *r, int at, struct op *op, void (*unknown)(struct req *r)) {
-    if (!job_ids_or_reply(r, at, at + 1))
+/* Sends a task of op about the batch argv[2], whose struct job_ref is the first field of data. unknown: replies to an ID
+ * that names no job the user may read about. */
+static void batch_send(struct req *r, struct job_ref *data, struct op *op, void (*unknown)(struct req *r)) {
+    r->data = data;
+    if (!flow_batch_or_reply(r, r->argv[2], data))
         return;
-    if (job_ids(r)->count > 0) {
+    if (data->id != NULL || data->key.id != 0) {
         batch_add_row(&r->task, op);
         return;
     }
@@ -155,21 +182,21 @@ static void batch_send_id(struct req *r, int at, struct op *op, void (*unknown)(
     req_end(r);
 }
 
-static void batch_id_encode(struct params *p, struct task *t) {
-    params_set_int8(p, 0, job_ids(REQ_OF_TASK(t))->keys[0].id);
+static void batch_encode(struct params *p, struct task *t) {
+    params_set_int8(p, 0, job_ref_key(REQ_OF_TASK(t)->data).id);
+}
+
+static void batch_encode_marked(struct params *p, struct task *t) {
+    batch_encode(p, t);
+    commit_marker_always(t);
 }
 
 static void batch_reply_zero(struct req *r) {
     reply_int(r, 0);
 }
 
-static void batch_close_encode(struct params *p, struct task *t) {
-    batch_id_encode(p, t);
-    commit_marker_always(t);
-}
-
 static void batch_close(struct req *r) {
-    batch_send_id(r, 2, &op_close_batch, batch_reply_zero);
+    batch_send(r, req_alloc(r, sizeof(struct job_ref)), &op_close_batch, batch_reply_zero);
 }
 
 static void batch_close_end(struct task *t, const PGresult *rows) {
@@ -181,11 +208,11 @@ static void batch_close_end(struct task *t, const PGresult *rows) {
 }
 
 /* After a lost result, the search for completed batches (stuck_batches) completes the batch. */
-OPERATION(close_batch, .alone = true, .encode = batch_close_encode, .on_end = batch_close_end,
+OPERATION(close_batch, .alone = true, .encode = batch_encode_marked, .on_end = batch_close_end,
           .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 static void batch_show(struct req *r) {
-    batch_send_id(r, 2, &op_show_batch, reply_null_bulk);
+    batch_send(r, req_alloc(r, sizeof(struct job_ref)), &op_show_batch, reply_null_bulk);
 }
 
 static void batch_pair_int(struct req *r, const char *name, int64_t value) {
@@ -210,9 +237,9 @@ static void batch_reply_row(struct req *r, const PGresult *rows) {
     bool closed = !row_null(rows, 0, COL_SHOW_BATCH_CLOSED_AT);
     bool complete = !row_null(rows, 0, COL_SHOW_BATCH_COMPLETED_AT);
 
-    reply_map(r, 13);
+    reply_map(r, 15);
     reply_bulk_str(r, "id");
-    batch_reply_id(r, key, batch_expires_at(key.id), row_int4(rows, 0, COL_SHOW_BATCH_RETRY));
+    job_view_reply_batch(r, key, row_int4(rows, 0, COL_SHOW_BATCH_RETRY));
     reply_bulk_str(r, "queue");
     reply_bulk(r, q != NULL ? q->name : (struct slice){ "", 0 });
     reply_bulk_str(r, "state");
@@ -226,13 +253,15 @@ static void batch_reply_row(struct req *r, const PGresult *rows) {
     batch_pair_time(r, "closed-at", rows, COL_SHOW_BATCH_CLOSED_AT);
     batch_pair_time(r, "failed-at", rows, COL_SHOW_BATCH_FAILED_AT);
     batch_pair_time(r, "completed-at", rows, COL_SHOW_BATCH_COMPLETED_AT);
+    batch_pair_time(r, "succeeded-at", rows, COL_SHOW_BATCH_SUCCEEDED_AT);
+    batch_pair_time(r, "closes-at", rows, COL_SHOW_BATCH_CLOSES_AT);
     reply_bulk_str(r, "parent");
     if (row_null(rows, 0, COL_SHOW_BATCH_PARENT_ID)) {
         reply_null_bulk(r);
         return;
     }
     key = row_full_key(rows, 0, COL_SHOW_BATCH_PARENT_QUEUE_ID);
-    batch_reply_id(r, key, batch_expires_at(key.id), row_int4(rows, 0, COL_SHOW_BATCH_PARENT_RETRY));
+    job_view_reply_batch(r, key, row_int4(rows, 0, COL_SHOW_BATCH_PARENT_RETRY));
 }
 
 static void batch_show_end(struct task *t, const PGresult *rows) {
@@ -245,22 +274,169 @@ static void batch_show_end(struct task *t, const PGresult *rows) {
     req_end(r);
 }
 
-OPERATION(show_batch, .alone = true, .encode = batch_id_encode, .on_end = batch_show_end,
-          .fail = req_fail_task);
+OPERATION(show_batch, .alone = true, .encode = batch_encode, .on_end = batch_show_end, .fail = req_fail_task);
 
-static void predecessors_reply_none(struct req *r) {
-    reply_array(r, 0);
+/* ---- CANCEL ---- */
+
+/* Members that a statement reads, and that are cancelled together. */
+#define MEMBERS_PAGE 200
+
+/* The batch, and then the batches in it, one after the other. */
+struct members_cancel {
+    struct job_ref named;
+    struct req *req;
+    int64_t *batches; /* those that are left; the last one is next */
+    size_t count, room;
+    int64_t id;    /* the batch whose members are cancelled now */
+    int64_t after; /* the next page of its members begins after this one */
+    int64_t found; /* members that had not ended */
+    bool has_more;
+    struct buf error; /* of a page that failed; empty: none */
+};
+
+static void batch_cancel_members(struct req *r) {
+    struct members_cancel *c = req_alloc(r, sizeof *c);
+
+    if (r->task.client_txn != NULL) {
+        req_error(r, "ERR BATCH CANCEL cannot be part of a transaction: send it before MULTI or after EXEC");
+        return;
+    }
+    c->req = r;
+    batch_send(r, &c->named, &op_cancel_batch, batch_reply_zero);
 }
 
+static void members_cancel_end(struct members_cancel *c) {
+    struct req *r = c->req;
+
+    free(c->batches);
+    if (buf_len(&c->error) == 0)
+        reply_int(r, c->found);
+    buf_append(reply_buf(r), buf_ptr(&c->error), buf_len(&c->error));
+    buf_free(&c->error);
+    req_end(r);
+}
+
+static void members_cancel_fail(struct task *t, const struct op_error *err) {
+    struct req *r = REQ_OF_TASK(t);
+    struct members_cancel *c = r->data;
+
+    free(c->batches);
+    buf_free(&c->error);
+    req_db_error(r, err);
+}
+
+/* The next page of members, or the next batch. */
+static void members_cancel_go_on(struct members_cancel *c) {
+    if (buf_len(&c->error) > 0 || (!c->has_more && c->count == 0)) {
+        members_cancel_end(c);
+    } else if (c->has_more) {
+        batch_add_row(&c->req->task, &op_batch_members);
+    } else {
+        c->named = (struct job_ref){ .key = { .id = c->batches[--c->count] } };
+        batch_add_row(&c->req->task, &op_cancel_batch);
+    }
+}
+
+/* A batch that is complete has no members that may be cancelled. */
+static void cancel_batch_end(struct task *t, const PGresult *rows) {
+    struct members_cancel *c = REQ_OF_TASK(t)->data;
+
+    c->has_more = PQntuples(rows) > 0;
+    c->after = 0;
+    if (c->has_more) {
+        c->id = row_int8(rows, 0, COL_CANCEL_BATCH_ID);
+        flow_batch_closed(c->id);
+    }
+    members_cancel_go_on(c);
+}
+
+OPERATION(cancel_batch, .alone = true, .encode = batch_encode, .on_end = cancel_batch_end,
+          .fail = members_cancel_fail);
+
+static void members_encode(struct params *p, struct task *t) {
+    const struct members_cancel *c = REQ_OF_TASK(t)->data;
+
+    params_set_int8(p, 0, c->id);
+    params_set_int8(p, 1, c->after);
+    params_set_int4(p, 2, MEMBERS_PAGE);
+}
+
+static void members_push_batch(struct members_cancel *c, int64_t id) {
+    if (c->count == c->room) {
+        c->room = c->room == 0 ? 8 : c->room * 2;
+        c->batches = xrealloc(c->batches, c->room * sizeof *c->batches);
+    }
+    c->batches[c->count++] = id;
+}
+
+/* The members are cancelled by a request of the server itself. */
+static void on_members_cancelled(struct req *r) {
+    struct members_cancel *c = job_ids(r)->own;
+
+    c->found += job_ids(r)->hits;
+    if (r->failed)
+        buf_append(&c->error, buf_ptr(&r->own), buf_len(&r->own));
+    req_free(r);
+    members_cancel_go_on(c);
+}
+
+static void members_cancel(struct members_cancel *c, const PGresult *rows) {
+    struct req *r = req_new(0, NULL, NULL, on_members_cancelled);
+    struct job_ids *ids = job_ids_make(r, (size_t)PQntuples(rows));
+
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = row_full_key(rows, i, COL_BATCH_MEMBERS_QUEUE_ID);
+
+        c->after = key.id;
+        if (row_bool(rows, i, COL_BATCH_MEMBERS_IS_BATCH))
+            members_push_batch(c, key.id);
+        else if (queue_rights_cover_id(c->req, key.queue_id))
+            job_ids_append(r, key);
+    }
+    ids->own = c;
+    if (ids->count > 0) {
+        cancel_send(r);
+        return;
+    }
+    req_free(r);
+    members_cancel_go_on(c);
+}
+
+static void members_end(struct task *t, const PGresult *rows) {
+    struct members_cancel *c = REQ_OF_TASK(t)->data;
+
+    c->has_more = PQntuples(rows) == MEMBERS_PAGE;
+    members_cancel(c, rows);
+}
+
+OPERATION(batch_members, .alone = true, .encode = members_encode, .on_end = members_end,
+          .fail = members_cancel_fail);
+
+/* ---- PREDECESSORS ---- */
+
 void cmd_predecessors(struct req *r) {
-    batch_send_id(r, 1, &op_show_predecessors, predecessors_reply_none);
+    if (!job_ids_or_reply(r, 1, 2))
+        return;
+    if (job_ids(r)->count > 0) {
+        batch_add_row(&r->task, &op_show_predecessors);
+        return;
+    }
+    reply_array(r, 0);
+    req_end(r);
+}
+
+static void predecessors_encode(struct params *p, struct task *t) {
+    params_set_int8(p, 0, job_ids(REQ_OF_TASK(t))->keys[0].id);
 }
 
 static void predecessor_reply(struct req *r, const PGresult *rows, int row) {
+    char id[JOBID_LEN];
+
+    job_format_id(id, row_full_key(rows, row, COL_SHOW_PREDECESSORS_QUEUE_ID),
+                  row_time(rows, row, COL_SHOW_PREDECESSORS_EXPIRES_AT),
+                  row_int4(rows, row, COL_SHOW_PREDECESSORS_RETRY));
     reply_array(r, 3);
-    batch_reply_id(r, row_full_key(rows, row, COL_SHOW_PREDECESSORS_QUEUE_ID),
-                   row_time(rows, row, COL_SHOW_PREDECESSORS_EXPIRES_AT),
-                   row_int4(rows, row, COL_SHOW_PREDECESSORS_RETRY));
+    reply_bulk(r, (struct slice){ id, sizeof id });
     if (row_null(rows, row, COL_SHOW_PREDECESSORS_OUTCOME))
         reply_bulk_str(r, "pending");
     else
@@ -290,13 +466,14 @@ static void predecessors_end(struct task *t, const PGresult *rows) {
     req_end(r);
 }
 
-OPERATION(show_predecessors, .alone = true, .encode = batch_id_encode, .on_end = predecessors_end,
+OPERATION(show_predecessors, .alone = true, .encode = predecessors_encode, .on_end = predecessors_end,
           .fail = req_fail_task);
 
 void cmd_batch(struct req *r) {
     static const struct subcommand table[] = {
         { "NEW", 1, -1, batch_new },
         { "CLOSE", 1, 1, batch_close },
+        { "CANCEL", 1, 1, batch_cancel_members },
         { "SHOW", 1, 1, batch_show },
     };
 

@@ -1,4 +1,6 @@
 /* CANCEL: ends jobs that wait, and tells the workers of running jobs. */
+#include "commands/cmd_cancel.h"
+
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
@@ -65,14 +67,17 @@ OPERATION(cancel_jobs, .names_jobs = true, .begin = cancel_begin, .encode = job_
           .on_row = cancel_row, .on_end = job_ids_reply_hits, .fail = job_ids_fail,
           .again = job_ids_again_unsure, .shares = true, .answer_lost = job_ids_unknown);
 
-void cmd_cancel(struct req *r) {
-    if (!job_ids_or_reply(r, 1, r->argc))
-        return;
-    if (job_ids(r)->count == 0) {
-        req_int(r, 0);
-        return;
-    }
+void cancel_send(struct req *r) {
     job_ids_hold(r);
     r->task.op = &op_cancel_jobs;
     batch_add(&r->task);
+}
+
+void cmd_cancel(struct req *r) {
+    if (!job_ids_or_reply(r, 1, r->argc))
+        return;
+    if (job_ids(r)->count > 0)
+        cancel_send(r);
+    else
+        req_int(r, 0);
 }

@@ -27,6 +27,7 @@ struct exec {
     enum exec_phase phase;
     bool advancing;
     bool started;     /* preparing: all handlers have been called */
+    size_t called;    /* preparing: the handlers of the commands before it have been called */
     size_t live;      /* commands whose handlers were called and that have not ended */
     size_t joined;    /* commands of these whose tasks have joined the client transaction */
     struct buf error; /* replaces all replies; empty: none */
@@ -236,6 +237,7 @@ static void multi_prepare(struct exec *e) {
     for (size_t i = 0; i < e->count; i++) {
         struct req *r = e->reqs[i];
 
+        e->called = i;
         r->exec = e;
         r->on_end = on_multi_end;
         r->proto = e->req->proto;
@@ -248,6 +250,12 @@ static void multi_prepare(struct exec *e) {
     }
     e->started = true;
     multi_settle(e);
+}
+
+static const struct task *exec_find(const struct client_txn *ct, int64_t number) {
+    const struct exec *e = CONTAINER_OF(ct, struct exec, client_txn);
+
+    return number >= 1 && (uint64_t)number <= e->called ? &e->reqs[number - 1]->task : NULL;
 }
 
 /* The rights may have changed since the commands were queued. */
@@ -274,13 +282,14 @@ static bool exec_is_allowed_or_reply(struct req *r, struct multi *m) {
 static void multi_start(struct req *r, struct multi *m) {
     struct exec *e = req_alloc(r, sizeof *e);
 
-    *e = (struct exec){
-        .req = r,
-        .client = r->client,
-        .reqs = m->reqs,
-        .count = m->count,
-        .client_txn = { .turn.user = r->task.turn.user, .on_joined = on_joined, .on_end = on_client_txn_end }
-    };
+    *e = (struct exec){ .req = r,
+                        .client = r->client,
+                        .reqs = m->reqs,
+                        .count = m->count,
+                        .client_txn = { .turn.user = r->task.turn.user,
+                                        .find = exec_find,
+                                        .on_joined = on_joined,
+                                        .on_end = on_client_txn_end } };
     free(m);
     r->client->exec = e;
     multi_prepare(e);

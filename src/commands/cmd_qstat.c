@@ -18,20 +18,24 @@ static const struct len_state {
     int64_t (*count)(const struct queue *q); /* NULL: the database counts the jobs */
     bool in_all;
 } len_states[] = {
-    { "queued", queue_len, true },      { "delayed", queue_delayed, true }, { "active", queue_active, true },
-    { "waiting", queue_waiting, true }, { "dead", queue_dead, false },      { "done", NULL, false },
-    { "after", NULL, false },
+    { "queued", queue_len, true },    { "delayed", queue_delayed, true },
+    { "active", queue_active, true }, { "waiting", queue_waiting, true },
+    { "dead", queue_dead, false },    { "done", NULL, false },
+    { "after", NULL, false },         { "held", NULL, false },
 };
 
 #define LEN_STATES LENGTH(len_states)
-#define LEN_DONE (LEN_STATES - 2)
-#define LEN_AFTER (LEN_STATES - 1)
+#define LEN_DONE (LEN_STATES - 3)
+#define LEN_AFTER (LEN_STATES - 2)
+#define LEN_HELD (LEN_STATES - 1)
 
 /* A QLEN or QSTAT that needs numbers of the database. */
 struct queue_count {
     struct queue *q;
     int64_t sum;     /* QLEN: the jobs of the other states */
-    bool done;       /* QLEN: DONE is named, too */
+    bool done;       /* QLEN: DONE is named */
+    bool after;      /* QLEN: AFTER is named */
+    bool held;       /* QLEN: HELD is named */
     int64_t running; /* QSTAT: the jobs that use a slot; -1: the queue has no slots */
 };
 
@@ -60,12 +64,15 @@ static struct queue_count *count_in_database(struct req *r, struct queue *q, str
     return c;
 }
 
-/* DONE and AFTER are named, or one of them. */
+/* DONE, AFTER or HELD are named. */
 static void len_in_database(struct req *r, struct queue *q, const bool named[LEN_STATES], int64_t sum) {
-    struct queue_count *c = count_in_database(r, q, named[LEN_AFTER] ? &op_count_waiting : &op_count_kept);
+    bool waiting = named[LEN_AFTER] || named[LEN_HELD];
+    struct queue_count *c = count_in_database(r, q, waiting ? &op_count_waiting : &op_count_kept);
 
     c->sum = sum;
     c->done = named[LEN_DONE];
+    c->after = named[LEN_AFTER];
+    c->held = named[LEN_HELD];
 }
 
 /* A state that is named twice counts once. */
@@ -76,16 +83,16 @@ void cmd_qlen(struct req *r) {
 
     for (int i = 2; i < r->argc; i++) {
         if (!name_len_state(r->argv[i], named)) {
-            usage_invalid(
-                r, i,
-                "ERR the states of QLEN are queued, delayed, active, waiting, dead, done, after and all");
+            usage_invalid(r, i,
+                          "ERR the states of QLEN are queued, delayed, active, waiting, dead, done, after, "
+                          "held and all");
             return;
         }
     }
     for (size_t i = 0; i < LEN_STATES && q != NULL; i++)
         if (named[i] && len_states[i].count != NULL)
             sum += len_states[i].count(q);
-    if ((named[LEN_DONE] || named[LEN_AFTER]) && q != NULL && q->id != 0)
+    if ((named[LEN_DONE] || named[LEN_AFTER] || named[LEN_HELD]) && q != NULL && q->id != 0)
         len_in_database(r, q, named, sum);
     else
         req_int(r, sum);
@@ -231,6 +238,13 @@ static void count_kept(struct req *r) {
     batch_add_row(&r->task, &op_count_kept);
 }
 
+static void waiting_encode(struct params *p, struct task *t) {
+    const struct queue_count *c = REQ_OF_TASK(t)->data;
+
+    queue_count_encode(p, t);
+    params_int2(p, 2, c->held);
+}
+
 static void running_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct queue_count *c = r->data;
@@ -261,7 +275,9 @@ static void waiting_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct queue_count *c = r->data;
 
-    c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_WAITING);
+    if (c->after)
+        c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_WAITING);
+    c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_HELD);
     if (c->done) {
         count_kept(r);
         return;
@@ -280,8 +296,8 @@ static void queue_count_fail(struct task *t, const struct op_error *err) {
 OPERATION(running_jobs, .begin = count_begin, .encode = queue_count_encode, .on_end = running_end,
           .fail = queue_count_fail);
 
-OPERATION(count_waiting, .alone = true, .begin = count_begin, .encode = queue_count_encode,
-          .on_end = waiting_end, .fail = queue_count_fail);
+OPERATION(count_waiting, .alone = true, .begin = count_begin, .encode = waiting_encode, .on_end = waiting_end,
+          .fail = queue_count_fail);
 
 OPERATION(count_kept, .alone = true, .begin = count_begin, .encode = queue_count_encode, .on_end = kept_end,
           .fail = queue_count_fail);

@@ -54,6 +54,10 @@ struct job_key add_job_key(const struct add *a, size_t i) {
     return addjob_key(a->q, &a->opt, a->ids[i]);
 }
 
+struct job_ref add_job_ref(const struct add *a, size_t i) {
+    return (struct job_ref){ .key = { .rank = (int16_t)-a->opt.priority }, .id = &a->ids[i], .q = a->q };
+}
+
 static int64_t add_backoff_us(const struct add *a) {
     return a->opt.attempts == 1 ? 0 : job_backoff_us(a->ids[0], a->opt.backoff, 1);
 }
@@ -254,8 +258,9 @@ static void add_alike_encode(struct params *p, struct task *t) {
 }
 
 static void add_flow_encode(struct params *p, struct task *t) {
-    const struct add *a = add_begin(t);
+    struct add *a = add_begin(t);
 
+    a->flow_first = params_elements(p, 0);
     params_set_bool(p, 23, t->client_txn != NULL);
     for (size_t i = 0; i < a->count; i++)
         add_write_flow_row(p, a, i);
@@ -492,17 +497,34 @@ static void add_flow_judged(struct add *a, enum flow_verdict verdict) {
     add_reply(a, &result);
 }
 
-/* Columns: ordinal, verdict; in no order. */
-static void add_flow_row(struct task *t, const PGresult *rows, int row) {
-    add_of(t)->flow_verdict = row_int4(rows, row, COL_ADD_IN_FLOW_VERDICT);
+/* The request whose jobs include the one with this ordinal. */
+static struct add *add_flow_find(struct task **tasks, size_t count, int32_t ordinal) {
+    size_t low = 0, high = count;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        if (add_of(tasks[middle])->flow_first < ordinal)
+            low = middle;
+        else
+            high = middle;
+    }
+    return add_of(tasks[low]);
 }
 
-static void add_flow_done(struct task *t, const PGresult *rows) {
-    struct add *a = add_of(t);
+/* Columns: ordinal, verdict; in no order. */
+static void add_flow_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct add *a = add_flow_find(tasks, count, row_int4(rows, i, COL_ADD_IN_FLOW_ORDINAL));
 
-    (void)rows;
-    add_completed(a);
-    add_flow_judged(a, (enum flow_verdict)a->flow_verdict);
+        a->flow_verdict = row_int4(rows, i, COL_ADD_IN_FLOW_VERDICT);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct add *a = add_of(tasks[i]);
+
+        add_completed(a);
+        add_flow_judged(a, (enum flow_verdict)a->flow_verdict);
+    }
 }
 
 /* ---- unique keys ---- */
@@ -666,8 +688,6 @@ static struct op *add_op_of(const struct add *a) {
         return &op_push_if_any;
     if (addjob_is_unique(&a->opt))
         return replicated ? &op_add_unique_replicated : &op_add_unique;
-    if (a->opt.flow.count > 0)
-        return replicated ? &op_add_after_replicated : &op_add_after;
     if (addjob_in_flow(&a->opt))
         return replicated ? &op_add_in_flow_replicated : &op_add_in_flow;
     if (a->again)
@@ -722,16 +742,12 @@ ADD_OP(add_missing, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
 ADD_OP(add_missing_replicated, .done = add_missing_done, ADD_SHARED(COMMIT_REPLICATED));
 ADD_OP(add_unique, ADD_UNIQUE, ADD_SHARED(COMMIT_ORDINARY));
 ADD_OP(add_unique_replicated, ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
-/* A statement about many dependencies takes long. So each job with predecessors has a statement of its own. */
-#define FLOW_OP(id, ...)                                                                                     \
-    OPERATION(id, .begin = add_flow_begin, .encode = add_flow_encode, .on_row = add_flow_row,                \
-              .on_end = add_flow_done, .fail = add_fail, .again = add_again, .answer_lost = add_answer_lost, \
-              __VA_ARGS__)
+#define FLOW_OP(id, kind)                                                                    \
+    OPERATION(id, .begin = add_flow_begin, .encode = add_flow_encode, .done = add_flow_done, \
+              .fail = add_fail, .again = add_again, .answer_lost = add_answer_lost, ADD_SHARED(kind))
 
-FLOW_OP(add_in_flow, ADD_SHARED(COMMIT_ORDINARY));
-FLOW_OP(add_in_flow_replicated, ADD_SHARED(COMMIT_REPLICATED));
-FLOW_OP(add_after, .alone = true, .commit = COMMIT_ORDINARY);
-FLOW_OP(add_after_replicated, .alone = true, .commit = COMMIT_REPLICATED);
+FLOW_OP(add_in_flow, COMMIT_ORDINARY);
+FLOW_OP(add_in_flow_replicated, COMMIT_REPLICATED);
 ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
 
 /* ---- start ---- */
@@ -804,7 +820,7 @@ static void add_insert(struct add *a) {
     addjob_keep(r, &a->opt);
     if (addjob_is_rare(&a->opt))
         add_note_rare(a);
-    r->task.rows = (uint32_t)a->count;
+    r->task.rows = (uint32_t)(a->count * (1 + a->opt.flow.count));
     r->task.bytes =
         a->count * a->opt.flow.count * ROW_BYTES +
         a->count * (a->opt.unique.len + a->opt.deadqueue.len + a->opt.group.len + a->rare.len + ROW_BYTES);

@@ -53,7 +53,8 @@ struct add {
     bool again;    /* the transaction was lost once: the jobs may exist */
     bool settled;  /* it was committed and its result lost: do not add the job again */
     bool given_up; /* the client got an error: an inserted job is removed */
-    int32_t flow_verdict; /* of add_in_flow.sql */
+    int32_t flow_first;   /* jobs before it in the statement add_in_flow.sql */
+    int32_t flow_verdict; /* its result */
     unsigned flow_tries;  /* tries of a job whose predecessor or batch was not found */
     int64_t unseen_us;    /* clock_mono(): start of the contention for the key; 0: none */
     int64_t resume_us;    /* clock_mono(): the next try to take the key */
@@ -66,6 +67,9 @@ void add_start(struct add *a);
 void add_count_accepted(struct queue *q, int64_t count);
 /* The key of one of its jobs. */
 struct job_key add_job_key(const struct add *a, size_t i);
+
+/* The same for a request of a client transaction whose handler was called. */
+struct job_ref add_job_ref(const struct add *a, size_t i);
 
 /* Deletes expired keys whose jobs are gone. */
 void add_prune_keys(void);

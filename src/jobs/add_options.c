@@ -15,7 +15,6 @@
 #include "queue/settings.h"
 
 #define GROUP_MAX 512
-#define PREDECESSORS_MAX 1000
 
 #define NOREPL_NODES "NOREPL Not enough reachable nodes for the requested replication level"
 
@@ -52,7 +51,7 @@ static const struct arg_option addjob_words[] = {
     { "AFTER", ARG_WORDS, offsetof(struct add_options, flow.after), 1, PREDECESSORS_MAX,
       "LIMIT AFTER must be given once, with 1 to 1000 job IDs" },
     { "ON", ARG_WORDS, offsetof(struct add_options, flow.on), 2, 2,
-      "ERR ON must be given once, as ON FAIL cancel or ON FAIL continue" },
+      "ERR ON must be given once, as ON FAIL cancel, ON FAIL continue or ON FAIL hold" },
     { "BATCH", ARG_BYTES, offsetof(struct add_options, flow.batch), 1, NAME_MAX_BYTES,
       "ERR BATCH must be the ID of a batch or of one of its jobs" },
 };
@@ -138,47 +137,6 @@ void addjob_keep(struct req *r, struct add_options *o) {
 bool addjob_allow_or_reply(struct req *r, const struct add_options *o, struct slice queue) {
     return (!o->replace || queue_rights_allow_or_reply(r, ACL_READ_WRITE, queue)) &&
            (o->deadqueue.len == 0 || queue_rights_allow_or_reply(r, ACL_WRITE, o->deadqueue));
-}
-
-bool flow_id_or_reply(struct req *r, struct slice text, const char *unknown, struct job_key *key) {
-    enum jobid_check check = jobid_parse(text, key);
-
-    if (check == JOBID_BAD)
-        job_id_refuse(r, text);
-    else if (check == JOBID_UNKNOWN || !queue_rights_cover_id(r, key->queue_id))
-        req_error(r, "%s", unknown);
-    else
-        return true;
-    return false;
-}
-
-static bool flow_on_or_reply(struct req *r, struct add_flow *f) {
-    if (f->on.count == 0)
-        return true;
-    f->continues = slice_is(f->on.words[1], "CONTINUE");
-    if (slice_is(f->on.words[0], "FAIL") && (f->continues || slice_is(f->on.words[1], "CANCEL")))
-        return true;
-    usage_error(r, SYNTAX_ERROR ": ON FAIL must be cancel or continue");
-    return false;
-}
-
-bool addjob_flow_or_reply(struct req *r, struct add_options *o) {
-    struct add_flow *f = &o->flow;
-    struct job_key *keys, batch;
-
-    if (!flow_on_or_reply(r, f))
-        return false;
-    keys = req_alloc(r, f->after.count * sizeof *keys);
-    for (; f->count < f->after.count; f->count++)
-        if (!flow_id_or_reply(r, f->after.words[f->count], NO_PREDECESSOR, &keys[f->count]))
-            return false;
-    f->predecessors = keys;
-    if (f->batch.ptr == NULL)
-        return true;
-    if (!flow_id_or_reply(r, f->batch, NO_BATCH, &batch))
-        return false;
-    f->batch_id = batch.id;
-    return true;
 }
 
 /* Reject option combinations that can have no effect. */

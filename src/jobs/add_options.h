@@ -10,15 +10,36 @@
 
 /* ADDJOB options and the values derived from them, for all code that adds jobs. */
 
-/* AFTER, ON FAIL and BATCH as the client gave them, and as addjob_flow_or_reply() reads them. */
+/* ON FAIL; the numbers are parameters of add_in_flow.sql. */
+enum on_fail {
+    ON_FAIL_CANCEL,
+    ON_FAIL_CONTINUE,
+    ON_FAIL_HOLD, /* the job waits while the predecessor is a dead letter */
+};
+
+/* A job that a command names. In a client transaction an earlier command may add it, and then its number is made when the
+ * statement of that command is built. */
+struct job_ref {
+    struct job_key key;    /* with id: only the rank */
+    const int64_t *id;     /* NULL: the job exists */
+    const struct queue *q; /* with id */
+};
+
+static inline struct job_key job_ref_key(const struct job_ref *ref) {
+    return ref->id == NULL ? ref->key : (struct job_key){ ref->q->id, ref->key.rank, *ref->id };
+}
+
+#define PREDECESSORS_MAX 1000
+
+/* AFTER, ON FAIL and BATCH as the client gave them, and as they are read. */
 struct add_flow {
     struct arg_words after;
     struct arg_words on;
     struct slice batch;
-    const struct job_key *predecessors;
+    const struct job_ref *predecessors;
     size_t count;
-    int64_t batch_id; /* 0: none; also the number of a job of the batch */
-    bool continues;   /* the job also runs if a predecessor fails */
+    struct job_ref of_batch; /* the batch, or a job of it; id 0: none */
+    enum on_fail on_fail;
 };
 #define UNIQUE_MAX 512
 #define UNIQUE_ERROR "ERR UNIQUE key must have 1 to 512 bytes"
@@ -85,13 +106,6 @@ void addjob_write_rare(struct buf *b, const struct add_options *o);
 static inline bool addjob_in_flow(const struct add_options *o) {
     return o->flow.after.count > 0 || o->flow.batch.ptr != NULL;
 }
-
-/* Reads the ID of a job of a workflow or batch. If it is wrong, replies an error, ends r and returns false. `unknown` is
- * the error of an unknown job. A job of a queue that the user may not read counts as unknown. */
-bool flow_id_or_reply(struct req *r, struct slice text, const char *unknown, struct job_key *key) MUST_CHECK;
-/* Reads the IDs of AFTER and BATCH. If one is wrong, or the user may not read its queue, replies an error, ends r and
- * returns false. */
-bool addjob_flow_or_reply(struct req *r, struct add_options *o) MUST_CHECK;
 
 extern const struct arg_spec addjob_spec;
 

@@ -39,14 +39,14 @@ void add_write_row(struct params *p, const struct add *a, size_t i) {
     }
 }
 
-static void add_write_edges(struct params *p, const struct add *a, int64_t id) {
+static void add_write_edges(struct params *p, const struct add *a, int32_t ordinal) {
     const struct add_flow *f = &a->opt.flow;
     static const struct job_key none;
 
     for (size_t i = 0; i < f->count || i == 0; i++) {
-        struct job_key key = f->count > 0 ? f->predecessors[i] : none;
+        struct job_key key = f->count > 0 ? job_ref_key(&f->predecessors[i]) : none;
 
-        params_int8(p, 18, id);
+        params_int4(p, 18, ordinal);
         params_int4(p, 19, key.queue_id);
         params_int2(p, 20, key.rank);
         params_int8(p, 21, key.id);
@@ -55,7 +55,7 @@ static void add_write_edges(struct params *p, const struct add *a, int64_t id) {
 
 void add_write_flow_row(struct params *p, const struct add *a, size_t i) {
     add_write_row(p, a, i);
-    params_int8(p, 16, a->opt.flow.batch_id);
-    params_int2(p, 17, a->opt.flow.continues);
-    add_write_edges(p, a, a->ids[i]);
+    params_int8(p, 16, job_ref_key(&a->opt.flow.of_batch).id);
+    params_int2(p, 17, (int16_t)a->opt.flow.on_fail);
+    add_write_edges(p, a, a->flow_first + (int32_t)i + 1);
 }

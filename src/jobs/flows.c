@@ -14,17 +14,23 @@
 /* While another session has locked a row, the next try comes after a pause. Later flows_look() finds the job. */
 #define MAX_TRIES 6
 #define PAUSE_US (20 * US_PER_MS)
-/* Dependencies that a statement counts. */
-#define COUNT_LIMIT 1000
+/* Successors of a job that a statement counts. Further ones follow in statements of their own, so that other tasks are
+ * sent between them. */
+#define COUNT_LIMIT 100
+/* Jobs whose ends a statement counts. */
+#define ENDS_MOST 500
 /* Jobs that a search looks at, or deletes. */
 #define LOOK_LIMIT 2000
 #define PRUNE_LIMIT 10000
 #define BATCHES_LIMIT 1000
+#define EXPIRED_LIMIT 1000
 /* The next search waits for this many times the duration of the last one, and at least a second after the last page. */
 #define LOOK_SHARE 20
-/* Settled jobs stay for a while: a client may name them as predecessors. Completed batches stay for a day. */
+/* Settled jobs stay for a while: a client may name them as predecessors. Complete batches stay for a day. With failed or
+ * cancelled jobs they stay for 30 days, because these may be revived. */
 #define JOB_KEEP_US (60 * US_PER_S)
 #define BATCH_KEEP_US (86400 * US_PER_S)
+#define BAD_BATCH_KEEP_US (30 * BATCH_KEEP_US)
 
 struct flow_end {
     struct task task;
@@ -34,6 +40,10 @@ struct flow_end {
     unsigned tries;
     bool is_counted; /* its end was counted */
     bool has_more;   /* more jobs wait for it */
+    bool has_page;   /* the statement counted some of them */
+    bool after_holds;
+    int64_t
+        after; /* with after_holds: the next page of its successors begins after this one; 0: with the first */
 };
 
 static void flow_end_send(struct flow_end *e) {
@@ -72,6 +82,14 @@ static void complete_begin(struct params *p) {
 }
 
 static void flow_end_encode(struct params *p, struct task *t) {
+    const struct flow_end *e = CONTAINER_OF(t, struct flow_end, task);
+
+    params_int8(p, 0, e->id);
+    params_int2(p, 3, e->after_holds);
+    params_int8(p, 4, e->after);
+}
+
+static void complete_encode(struct params *p, struct task *t) {
     params_int8(p, 0, CONTAINER_OF(t, struct flow_end, task)->id);
 }
 
@@ -102,6 +120,9 @@ static enum job_exit flow_exit(int32_t outcome) {
 static void flow_job_counted(struct flow_end *e, const PGresult *rows, int row, bool has_more) {
     e->is_counted = true;
     e->has_more = has_more;
+    e->has_page = !row_null(rows, row, COL_END_IN_FLOWS_LAST_ID);
+    e->after_holds = e->has_page && row_bool(rows, row, COL_END_IN_FLOWS_LAST_HOLDS);
+    e->after = e->has_page ? row_int8(rows, row, COL_END_IN_FLOWS_LAST_ID) : 0;
     if (!row_null(rows, row, COL_END_IN_FLOWS_EXIT)) {
         enum job_exit why = flow_exit(row_int4(rows, row, COL_END_IN_FLOWS_EXIT));
 
@@ -130,12 +151,16 @@ static void on_flow_pause(struct timer *t) {
     flow_end_send(CONTAINER_OF(t, struct flow_end, due));
 }
 
+/* A page without a successor is the last one. Another session has locked the other successors then. */
 static void flow_end_next(struct flow_end *e) {
-    if (e->has_more) {
-        e->has_more = e->is_counted = false;
+    bool is_done = e->is_counted && !e->has_more, has_page = e->is_counted && e->has_page;
+
+    e->is_counted = false;
+    if (!is_done && has_page) {
         e->tries = 0;
+        e->task.op = &op_end_in_flows_more;
         batch_add(&e->task);
-    } else if (e->is_counted || ++e->tries == MAX_TRIES) {
+    } else if (is_done || ++e->tries == MAX_TRIES) {
         flow_end_free(e);
     } else {
         follow_up_end(&e->follow_up);
@@ -162,8 +187,13 @@ static void flow_end_fail(struct task *t, const struct op_error *err) {
     flow_end_free(CONTAINER_OF(t, struct flow_end, task));
 }
 
-OPERATION(end_in_flows, .begin = flow_end_begin, .encode = flow_end_encode, .done = flow_end_done,
-          .fail = flow_end_fail);
+#define END_OP(id, ...)                                                                      \
+    OPERATION(id, .begin = flow_end_begin, .encode = flow_end_encode, .done = flow_end_done, \
+              .fail = flow_end_fail, __VA_ARGS__)
+
+END_OP(end_in_flows, .rows_most = ENDS_MOST);
+/* The further pages of successors. */
+END_OP(end_in_flows_more, .alone = true);
 
 static void complete_done(struct task **tasks, size_t count, const PGresult *rows) {
     flow_end_rows(tasks, rows);
@@ -171,26 +201,47 @@ static void complete_done(struct task **tasks, size_t count, const PGresult *row
         flow_end_free(CONTAINER_OF(tasks[i], struct flow_end, task));
 }
 
-OPERATION(complete_batches, .begin = complete_begin, .encode = flow_end_encode, .done = complete_done,
+OPERATION(complete_batches, .begin = complete_begin, .encode = complete_encode, .done = complete_done,
           .fail = flow_end_fail);
 
 /* ---- ends that were not counted ---- */
 
-static struct {
+/* A search over pages of jobs. */
+struct flow_search {
     struct task task;
-    struct task batches;
     int64_t sent_us; /* clock_mono() */
     int64_t next_us;
     int64_t after; /* the next page begins after this job */
-} flow_look = { .task = { .op = &op_stuck_flows, .rows = 1 },
-                .batches = { .op = &op_stuck_batches, .rows = 1 } };
+};
+
+static struct flow_search flow_look = { .task = { .op = &op_stuck_flows, .rows = 1 } };
+static struct flow_search hold_look = { .task = { .op = &op_stuck_holds, .rows = 1 } };
+/* Tasks that are sent with the first page of flow_look. */
+static struct task flow_batches = { .op = &op_stuck_batches, .rows = 1 };
+static struct task flow_expired = { .op = &op_expired_waiting, .rows = 1 };
+static struct task flow_old = { .op = &op_close_old_batches, .rows = 1 };
+
+static bool flow_search_is_due(const struct flow_search *s) {
+    return clock_mono() >= s->next_us && s->task.state == TASK_IDLE;
+}
 
 void flows_look(void) {
-    if (!node_is_leader() || clock_mono() < flow_look.next_us || flow_look.task.state != TASK_IDLE)
+    if (!node_is_leader())
         return;
-    if (flow_look.after == 0)
-        batch_add_idle(&flow_look.batches);
+    if (flow_search_is_due(&hold_look))
+        batch_add(&hold_look.task);
+    if (!flow_search_is_due(&flow_look))
+        return;
+    if (flow_look.after == 0) {
+        batch_add_idle(&flow_batches);
+        batch_add_idle(&flow_old);
+    }
     batch_add(&flow_look.task);
+}
+
+void flows_expire(void) {
+    if (node_is_leader())
+        batch_add_idle(&flow_expired);
 }
 
 static void flows_look_begin(struct params *p) {
@@ -200,18 +251,25 @@ static void flows_look_begin(struct params *p) {
     params_set_int4(p, 2, LOOK_LIMIT);
 }
 
-/* The last row is the last job of the page. After the last page, the next search begins with the first. */
-static void flows_look_done(struct task *t, const PGresult *rows) {
+static void holds_look_begin(struct params *p) {
+    hold_look.sent_us = clock_mono();
+    params_set_int8(p, 0, hold_look.after);
+    params_set_int4(p, 1, LOOK_LIMIT);
+}
+
+/* The columns are id and has_ended. The last row is the last job of the page. After the last page, the next search begins
+ * with the first. */
+static void flow_search_done(struct task *t, const PGresult *rows) {
+    struct flow_search *s = CONTAINER_OF(t, struct flow_search, task);
     int n = PQntuples(rows);
 
-    (void)t;
     for (int i = 0; i < n; i++)
         if (row_bool(rows, i, COL_STUCK_FLOWS_HAS_ENDED))
             flow_job_ended(row_int8(rows, i, COL_STUCK_FLOWS_ID));
-    flow_look.after = n > 0 ? row_int8(rows, n - 1, COL_STUCK_FLOWS_ID) : 0;
-    flow_look.next_us = clock_mono() + (clock_mono() - flow_look.sent_us) * LOOK_SHARE;
-    if (flow_look.after == 0 && flow_look.next_us < clock_mono() + US_PER_S)
-        flow_look.next_us = clock_mono() + US_PER_S;
+    s->after = n > 0 ? row_int8(rows, n - 1, COL_STUCK_FLOWS_ID) : 0;
+    s->next_us = clock_mono() + (clock_mono() - s->sent_us) * LOOK_SHARE;
+    if (s->after == 0 && s->next_us < clock_mono() + US_PER_S)
+        s->next_us = clock_mono() + US_PER_S;
 }
 
 static void flows_task_failed(struct task *t, const struct op_error *err) {
@@ -219,8 +277,11 @@ static void flows_task_failed(struct task *t, const struct op_error *err) {
     (void)err;
 }
 
-OPERATION(stuck_flows, .alone = true, .begin = flows_look_begin, .on_end = flows_look_done,
-          .fail = flows_task_failed);
+#define LOOK_OP(id, first, end) \
+    OPERATION(id, .alone = true, .begin = first, .on_end = end, .fail = flows_task_failed)
+
+LOOK_OP(stuck_flows, flows_look_begin, flow_search_done);
+LOOK_OP(stuck_holds, holds_look_begin, flow_search_done);
 
 static void flows_batches_begin(struct params *p) {
     params_set_int4(p, 0, BATCHES_LIMIT);
@@ -232,32 +293,68 @@ static void flows_batches_done(struct task *t, const PGresult *rows) {
         flow_batch_closed(row_int8(rows, i, COL_STUCK_BATCHES_ID));
 }
 
-OPERATION(stuck_batches, .alone = true, .begin = flows_batches_begin, .on_end = flows_batches_done,
-          .fail = flows_task_failed);
+LOOK_OP(stuck_batches, flows_batches_begin, flows_batches_done);
+
+static void flows_expired_begin(struct params *p) {
+    params_set_time(p, 0, clock_db());
+    params_set_int4(p, 1, EXPIRED_LIMIT);
+}
+
+static void flows_expired_done(struct task *t, const PGresult *rows) {
+    (void)t;
+    for (int i = 0; i < PQntuples(rows); i++)
+        flow_job_ended(row_int8(rows, i, COL_EXPIRED_WAITING_ID));
+}
+
+LOOK_OP(expired_waiting, flows_expired_begin, flows_expired_done);
+
+/* ---- batches that stay open ---- */
+
+static void flows_old_begin(struct params *p) {
+    params_set_time(p, 0, clock_db());
+    params_set_int4(p, 1, BATCHES_LIMIT);
+}
+
+static void flows_old_done(struct task *t, const PGresult *rows) {
+    (void)t;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        flow_batch_closed(row_int8(rows, i, COL_CLOSE_OLD_BATCHES_BATCH_ID));
+        if (row_null(rows, i, COL_CLOSE_OLD_BATCHES_ID))
+            continue;
+        int64_t expires_at = row_time(rows, i, COL_CLOSE_OLD_BATCHES_EXPIRES_AT);
+
+        job_entered(&(struct job_row){ .key = row_full_key(rows, i, COL_CLOSE_OLD_BATCHES_QUEUE_ID),
+                                       .wake_at = expires_at,
+                                       .expires_at = expires_at,
+                                       .retry = row_int4(rows, i, COL_CLOSE_OLD_BATCHES_RETRY) },
+                    JOB_ADDED);
+    }
+}
+
+LOOK_OP(close_old_batches, flows_old_begin, flows_old_done);
 
 /* ---- settled jobs ---- */
 
-static struct {
-    struct task task;
-    int64_t after;
-} flow_prune = { .task = { .op = &op_prune_flows, .rows = 1 } };
+static struct flow_search flow_prune = { .task = { .op = &op_prune_flows, .rows = 1 } };
 
 void flows_prune(void) {
-    if (node_is_leader())
+    if (node_is_leader() && flow_search_is_due(&flow_prune))
         batch_add_idle(&flow_prune.task);
 }
 
 static void flows_prune_begin(struct params *p) {
+    flow_prune.sent_us = clock_mono();
     params_set_time(p, 0, clock_db() - JOB_KEEP_US);
     params_set_time(p, 1, clock_db() - BATCH_KEEP_US);
     params_set_int8(p, 2, flow_prune.after);
     params_set_int4(p, 3, PRUNE_LIMIT);
+    params_set_time(p, 4, clock_db() - BAD_BATCH_KEEP_US);
 }
 
 static void flows_prune_done(struct task *t, const PGresult *rows) {
     (void)t;
     flow_prune.after = PQntuples(rows) > 0 ? row_int8(rows, 0, COL_PRUNE_FLOWS_ID) : 0;
+    flow_prune.next_us = clock_mono() + (clock_mono() - flow_prune.sent_us) * LOOK_SHARE;
 }
 
-OPERATION(prune_flows, .alone = true, .begin = flows_prune_begin, .on_end = flows_prune_done,
-          .fail = flows_task_failed);
+LOOK_OP(prune_flows, flows_prune_begin, flows_prune_done);

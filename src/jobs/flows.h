@@ -15,8 +15,9 @@
 void flow_job_ended(int64_t id);
 /* A batch was closed. */
 void flow_batch_closed(int64_t id);
-/* flows_look() is called ten times a second, flows_prune() once a second. */
+/* flows_look() is called ten times a second, the others once a second. */
 void flows_look(void);
+void flows_expire(void);
 void flows_prune(void);
 
 #endif

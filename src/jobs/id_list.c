@@ -65,15 +65,23 @@ bool job_ids_tokens_or_reply(struct req *r, int from, int to) {
     return parse_or_reply(r, from, to, true);
 }
 
-void job_ids_set(struct req *r, struct job_key key) {
-    struct job_ids *ids = req_alloc(r, sizeof *ids + sizeof *ids->keys);
+struct job_ids *job_ids_make(struct req *r, size_t most) {
+    struct job_ids *ids = req_alloc(r, sizeof *ids + most * sizeof *ids->keys);
 
-    ids->count = 1;
     ids->seconds = NO_SECONDS;
-    ids->keys[0] = key;
     r->data = ids;
-    r->task.rows = 1;
-    r->task.bytes = ID_BYTES;
+    return ids;
+}
+
+void job_ids_append(struct req *r, struct job_key key) {
+    job_ids(r)->keys[job_ids(r)->count++] = key;
+    r->task.rows++;
+    r->task.bytes += ID_BYTES;
+}
+
+void job_ids_set(struct req *r, struct job_key key) {
+    (void)job_ids_make(r, 1);
+    job_ids_append(r, key);
 }
 
 void job_ids_hold(const struct req *r) {

@@ -50,7 +50,10 @@ bool job_ids_or_reply(struct req *r, int from, int to) MUST_CHECK;
 bool job_ids_tokens_or_reply(struct req *r, int from, int to) MUST_CHECK;
 /* Replies -BADID with the text, which is no ID, and ends r. */
 void job_id_refuse(struct req *r, struct slice text);
-/* The same as job_ids_or_reply() for one key, for the server's own requests. */
+/* For the server's own requests: an empty list for up to `most` keys. */
+struct job_ids *job_ids_make(struct req *r, size_t most);
+void job_ids_append(struct req *r, struct job_key key);
+/* The same for one key. */
 void job_ids_set(struct req *r, struct job_key key);
 static inline struct job_ids *job_ids(const struct req *r) {
     return r->data;

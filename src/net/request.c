@@ -275,6 +275,7 @@ static const struct {
     { OP_NOT_ACKED, DISCARDED NOT_ACKED },
     { OP_NO_PREDECESSOR, DISCARDED NO_PREDECESSOR },
     { OP_NO_BATCH, DISCARDED NO_BATCH },
+    { OP_TOO_DEEP, DISCARDED TOO_DEEP },
     { OP_LOST, "CRASHED the database ended the session each time that it executed this command: it was not "
                "done, or its answer was lost; see the logs of the database" },
 };

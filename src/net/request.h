@@ -125,7 +125,9 @@ void req_fail_task(struct task *t, const struct op_error *err);
 /* The reply to a failure that has its own code; NULL if that is DBERR. */
 #define NOT_ACKED "NOTACKED a job of ACKJOB REQUIRED is gone, or its token is stale: nothing was done"
 #define NO_PREDECESSOR "NOJOB AFTER names a job that is unknown"
-#define NO_BATCH "NOJOB BATCH names no batch that takes jobs: it is unknown or complete"
+#define NO_BATCH "NOJOB BATCH names no batch that takes jobs: it is unknown, cancelled or complete"
+/* The limit is in sql/parts/may_nest.sql. */
+#define TOO_DEEP "LIMIT batches are nested in at most 16 levels"
 #define DISK_FULL "DISKFULL the disk of the database is full: nothing was done"
 const char *db_error_reply(const struct op_error *err);
 /* Replies -UNKNOWN, for a transaction that was committed and whose results are lost, and ends r. */

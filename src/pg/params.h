@@ -44,6 +44,11 @@ void params_reset(struct params *p);
 void params_keep(struct params *p, int columns);
 void params_free(struct params *p);
 
+/* The number of elements of array column col. */
+static inline int32_t params_elements(const struct params *p, int col) {
+    return p->column[col].count;
+}
+
 /* Append an element to array column col. */
 void params_int2(struct params *p, int col, int16_t value);
 void params_int4(struct params *p, int col, int32_t value);

@@ -13,7 +13,7 @@
 
 #define MAX_TRIES 5
 /* A request that does not wait is held for so long at most, for example without the database. */
-#define HELD_MOST_US (100 * US_PER_MS)
+#define HELD_MOST_US US_PER_S
 
 static struct {
     struct fair_list fresh; /* users take turns, by the number of sources */

@@ -302,6 +302,7 @@ static const struct periodic {
     { SECOND_TICKS, true, page_queues },
     { SECOND_TICKS, true, groups_look },
     { 1, true, flows_look },
+    { SECOND_TICKS, true, flows_expire },
     { SECOND_TICKS, true, flows_prune },
     { 1, true, waiting_count_tick },
     { SECOND_TICKS, true, lease_second },

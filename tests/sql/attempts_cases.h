@@ -258,7 +258,7 @@ static const struct stmt_case attempts_cases[] = {
       .query = "select string_agg(concat_ws(' ', queue_id, id, died_at::time, attempts, encode(error, "
                "'escape')), ';') "
                "from pgdisque.dead_job",
-      .found = "1 1 11:00:00 e" },
+      .found = "1 1 11:00:00 the time to live ended" },
     { SQL_EXPIRE_IN_ORDER, "a job becomes a dead letter if its queue keeps expired jobs",
       .setup = "insert into pgdisque.queue_setting values (1, 'expired', 'dead'); call test.put('1/0/1 "
                "expires=11:00:00')",

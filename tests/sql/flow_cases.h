@@ -53,7 +53,7 @@
         SQL_ADD_IN_FLOW,                                                                                     \
         "the first predecessor gets its row, and the job waits",                                             \
         .jobs = "1/0/1",                                                                                     \
-        .params = { ADD_2("2", "0", "0"), "{2,2}", "{1,1}", "{0,0}", "{1,1}", NOW, "false" },                \
+        .params = { ADD_2("2", "0", "0"), "{1,1}", "{1,1}", "{0,0}", "{1,1}", NOW, "false" },                \
         .rows = "1 2",                                                                                       \
         .query = FLOWS_NOW,                                                                                  \
         .found = "1:f 2:f"                                                                                   \
@@ -63,7 +63,7 @@
           .jobs = "1/0/1",                                                                                   \
           .setup = FLOW_JOBS("(1, null, null), (5, null, 1::smallint)") "; update pgdisque.flow_job set "    \
                                                                         "ended_at = now() where id = 5",     \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW, "false" },                      \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{5}", NOW, "false" },                      \
           .rows = "1 1",                                                                                     \
           .left = ANY,                                                                                       \
           .query = "select string_agg(id || ':' || coalesce(in_flow::text, ''), ' ' order by id) from "      \
@@ -72,12 +72,12 @@
         { SQL_ADD_IN_FLOW,                                                                                   \
           "a predecessor that failed: cancelled",                                                            \
           .setup = FLOW_JOBS("(5, null, 2::smallint)") "; update pgdisque.flow_job set ended_at = now()",    \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{5}", NOW, "false" },                      \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{5}", NOW, "false" },                      \
           .rows = "1 6",                                                                                     \
           .query = WAITING_NOW,                                                                              \
           .found = "2:0:1:3" },                                                                              \
         { SQL_ADD_IN_FLOW, "an unknown predecessor",                                                         \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{7}", NOW, "false" }, .rows = "1 3" },     \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{7}", NOW, "false" }, .rows = "1 3" },     \
         { SQL_ADD_IN_FLOW,                                                                                   \
           "to the batch of another job; its end did not come yet",                                           \
           .setup = FLOW_JOBS("(5, 9, null)") "; " BATCHES("(9, 1, 0, true)"),                                \
@@ -92,7 +92,7 @@
         { SQL_ADD_IN_FLOW, "an earlier try has added it", .setup = FLOW_JOBS("(2, null, null)"),             \
           .params = { ADD_2("2", "0", "0"), "{0}", "{0}", "{0}", "{0}", NOW, "false" }, .rows = "1 5" },     \
         { SQL_ADD_IN_FLOW, "an unknown predecessor fails the statement",                                     \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{7}", NOW, "true" },                       \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{7}", NOW, "true" },                       \
           .rows = "error 2201E" },                                                                           \
         { SQL_ADD_IN_FLOW, "an unknown batch fails the statement",                                           \
           .params = { ADD_2("2", "9", "0"), "{0}", "{0}", "{0}", "{0}", NOW, "true" },                       \
@@ -104,7 +104,7 @@
                   "(3, 2, false, timestamptz " LATER "), (4, 3, false, " LATER                               \
                   ")") "; " AFTER("(1, 3), (2, 3), "                                                         \
                                   "(1, 4), (2, 4)"),                                                         \
-          .params = { "{1,2,1}", NOW, "100" },                                                               \
+          .params = { "{1,2,1}", NOW, "100", "{0,0,0}", "{0,0,0}" },                                         \
           .rows = ANY,                                                                                       \
           .left = ANY,                                                                                       \
           .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ") || ', ' || (select count(*) from "   \
@@ -114,8 +114,8 @@
           "a failure cancels, unless the job continues",                                                     \
           .setup = FLOW_JOBS("(1, null, 2::smallint), (3, null, null), (4, null, null)") "; " WAITING(       \
               "(3, 2, false, timestamptz " LATER "), (4, 2, true, " LATER ")") "; " AFTER("(1, 3), (1, 4)"), \
-          .params = { "{1}", NOW, "100" },                                                                   \
-          .rows = "2 - - 3 - - - - - -; 3 1 0 1 13:00:00 60 - - 1 -",                                        \
+          .params = { "{1}", NOW, "100", "{0}", "{0}" },                                                     \
+          .rows = "2 - - 3 - - - - - - - -; 3 1 0 1 13:00:00 60 - - 1 - f 4",                                \
           .query = WAITING_NOW,                                                                              \
           .found = "3:1:1:3 4:1:1" },                                                                        \
         { SQL_END_IN_FLOWS,                                                                                  \
@@ -123,8 +123,8 @@
           .setup = FLOW_JOBS("(1, null, null), (3, null, null), (4, null, null)") "; " WAITING(              \
               "(3, 2, false, timestamptz " LATER "), (4, 2, false, " LATER                                   \
               ")") "; " AFTER("(1, 3), (1, 4)"),                                                             \
-          .params = { "{1}", NOW, "1" },                                                                     \
-          .rows = "4 1 0 1 13:00:00 60 - - 1 -",                                                             \
+          .params = { "{1}", NOW, "1", "{0}", "{0}" },                                                       \
+          .rows = "4 1 0 1 13:00:00 60 - - 1 - f 3",                                                         \
           .query = "select sum(pending) from pgdisque.waiting_job",                                          \
           .found = "3" },                                                                                    \
         { SQL_END_IN_FLOWS,                                                                                  \
@@ -132,15 +132,15 @@
           .jobs = "1/0/1",                                                                                   \
           .setup = FLOW_JOBS("(1, null, null), (2, null, null), (3, null, null)") "; " WAITING(              \
               "(2, 1, false, timestamptz " LATER "), (3, 1, false, '2020-01-01')"),                          \
-          .params = { "{1,2,3,4}", NOW, "100" },                                                             \
-          .rows = "3 1 0 3 13:00:00 60 - - 3 4",                                                             \
+          .params = { "{1,2,3,4}", NOW, "100", "{0,0,0,0}", "{0,0,0,0}" },                                   \
+          .rows = "3 1 0 3 13:00:00 60 - - 3 4 - -",                                                         \
           .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",                                    \
           .found = "1:f 2:f 3:4:t, 2:1:0" },                                                                 \
         { SQL_END_IN_FLOWS,                                                                                  \
           "the last job of a closed batch: the completion job; the first failure: the failure job",          \
           .setup = FLOW_JOBS("(1, 9, 2::smallint), (2, 9, 3::smallint), (9, null, null)") "; " COMPLETION(   \
               "9") "; " BATCHES("(9, 3, 1, true)"),                                                          \
-          .params = { "{1,2}", NOW, "100" },                                                                 \
+          .params = { "{1,2}", NOW, "100", "{0,0}", "{0,0}" },                                               \
           .rows = ANY,                                                                                       \
           .left = ANY,                                                                                       \
           .query =                                                                                           \
@@ -152,8 +152,8 @@
           .setup = FLOW_JOBS("(1, 9, null), (9, null, null)") "; " COMPLETION("9") "; " BATCHES(             \
               "(9, 1, 0, false)") "; update pgdisque.flow_job set ended_at = now(), outcome = 1 where id = " \
                                   "1",                                                                       \
-          .params = { "{1}", NOW, "100" },                                                                   \
-          .rows = "3 1 0 1 13:00:00 60 - - 1 -",                                                             \
+          .params = { "{1}", NOW, "100", "{0}", "{0}" },                                                     \
+          .rows = "3 1 0 1 13:00:00 60 - - 1 - - -",                                                         \
           .query = BATCHES_NOW,                                                                              \
           .found = "9:1:0:0:0:f" },                                                                          \
         { SQL_COMPLETE_BATCHES,                                                                              \
@@ -162,7 +162,7 @@
               "9") "; update pgdisque.waiting_job set has_body = id = "                                      \
                    "9; " BATCHES("(7, 1, 0, true), (8, 1, 1, true), (9, 1, 1, true)"),                       \
           .params = { "{7,8,9}", NOW },                                                                      \
-          .rows = "1 1 0 9 13:00:00 60 - - - -; 2 - - 8 - - - - - -",                                        \
+          .rows = "1 1 0 9 13:00:00 60 - - - - - -; 2 - - 8 - - - - - - - -",                                \
           .left = ANY,                                                                                       \
           .query = "select (" BATCHES_NOW ") || ', ' || (" WAITING_NOW ")",                                  \
           .found = "7:1:0:0:0:f 8:1:1:0:0:t 9:1:1:0:0:t, 8:0:0:1" },                                         \
@@ -184,7 +184,7 @@
                                     "where id < 4; " BATCHES(                                                \
                                         "(9, 1, 1, true)") "; update pgdisque.batch set "                    \
                                                            "completed_at = '2020-01-01'",                    \
-          .params = { NOW, NOW, "0", "100" },                                                                \
+          .params = { NOW, NOW, "0", "100", "2010-01-01" },                                                  \
           .rows = "3",                                                                                       \
           .query =                                                                                           \
               "select (" FLOWS_NOW ") || ', ' || (select count(*) from pgdisque.dependency) || ', ' || "     \
@@ -193,23 +193,24 @@
         { SQL_OPEN_BATCH,                                                                                    \
           "in an open parent",                                                                               \
           .setup = BATCHES("(9, 1, 0, false)"),                                                              \
-          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9", "7", "NULL", "@14:00:00", "false" },  \
           .rows = "t f",                                                                                     \
           .query = "select (" BATCHES_NOW ") || ', ' || (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",       \
           .found = "5:0:0:0:0:f 9:2:0:0:0:f, 5:9:f, 5:0:0" },                                                \
         { SQL_OPEN_BATCH, "in an unknown parent",                                                            \
-          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" }, .rows = "f f" },                    \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9", "7", "NULL", "@14:00:00", "false" },  \
+          .rows = "f f" },                                                                                   \
         { SQL_OPEN_BATCH,                                                                                    \
           "on the last level",                                                                               \
           .setup = NESTED("15"),                                                                             \
-          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9", "7", "NULL", "@14:00:00", "false" },  \
           .rows = "t f",                                                                                     \
           .query = BATCHES_NOW,                                                                              \
           .found = "5:0:0:0:0:f 9:2:0:0:0:f" },                                                              \
         { SQL_OPEN_BATCH,                                                                                    \
           "below the last level",                                                                            \
           .setup = NESTED("16"),                                                                             \
-          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9" },                                     \
+          .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9", "7", "NULL", "@14:00:00", "false" },  \
           .rows = "f t",                                                                                     \
           .query = "select (" BATCHES_NOW ") || ', ' || coalesce((" WAITING_NOW "), '-')",                   \
           .found = "9:1:0:0:0:f, -" },                                                                       \
@@ -223,7 +224,7 @@
         { SQL_SHOW_BATCH, "by its failure job",                                                              \
           .setup =                                                                                           \
               BATCHES("(9, 1, 0, false)") "; update pgdisque.batch set created_at = '2030-01-01 11:00'",     \
-          .params = { "109" }, .rows = "1 0 9 60 11:00:00 - - - 1 0 0 0 - - - -" },                          \
+          .params = { "109" }, .rows = "1 0 9 60 11:00:00 - - - 1 0 0 0 - - - - - -" },                      \
         { SQL_SHOW_PREDECESSORS, "with their results, once they have ended",                                 \
           .setup = FLOW_JOBS("(1, null, 1::smallint), (2, null, null)") "; " AFTER(                          \
               "(1, 3), (2, 3)") "; "                                                                         \
@@ -233,7 +234,7 @@
           .setup = WAITING("(3, 1, false, timestamptz " LATER                                                \
                            "), (4, 1, false, '2020-01-01'), (5, 1, false, " LATER                            \
                            ")") "; update pgdisque.waiting_job set outcome = 3 where id = 5",                \
-          .params = { "{2,1}", NOW }, .rows = "1 0; 2 1" },                                                  \
+          .params = { "{2,1}", NOW, "{0,1}" }, .rows = "1 0 0; 2 1 0" },                                     \
         { SQL_PAGE_WAITING, "of each queue, without those that end",                                         \
           .setup = WAITING("(3, 1, false, timestamptz " LATER                                                \
                            "), (4, 1, false, '2020-01-01'), (5, 1, false, " LATER "), "                      \
@@ -304,7 +305,7 @@
         { SQL_ADD_IN_FLOW,                                                                                   \
           "a running predecessor that is cancelled",                                                         \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3 attempts=0",                                    \
-          .params = { ADD_2("2", "0", "0"), "{2}", "{1}", "{0}", "{1}", NOW, "false" },                      \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{1}", NOW, "false" },                      \
           .rows = "1 2",                                                                                     \
           .left = ANY,                                                                                       \
           .query = FLOWS_NOW,                                                                                \

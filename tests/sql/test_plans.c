@@ -19,7 +19,7 @@ enum how {
     WRITE = 2, /* its index is only written to, which no plan shows */
     SCAN = 4,  /* reads all of pgdisque.job, in its own order */
     NO_PLAN = 8,
-    SORTS = 16, /* sorts its parameters, and not the rows that it reads */
+    SORTS = 16, /* sorts or groups its parameters, and not the rows that it reads */
 };
 
 /* Arguments as EXECUTE takes them. */
@@ -58,15 +58,20 @@ static const struct planned planned[] = {
     { SQL_ADD_IN_FLOW, HOT | SORTS,
       "'{900000003}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
       "'{null}', "
-      "'{null}', '{null}', '{null}', '{null}', '{1}', '{0}', '{900000003}', '{1}', '{0}', '{8}', now(), "
+      "'{null}', '{null}', '{null}', '{null}', '{1}', '{0}', '{1}', '{1}', '{0}', '{8}', now(), "
       "false" },
-    { SQL_END_IN_FLOWS, HOT | SORTS, "'{1,2}', now(), 100" },
+    { SQL_END_IN_FLOWS, HOT | SORTS, "'{1,2}', now(), 100, '{0,0}', '{0,0}'" },
     { SQL_COMPLETE_BATCHES, HOT, "'{1,2}', now()" },
     { SQL_STUCK_FLOWS, HOT | SORTS, "now(), 1, 100" },
     { SQL_STUCK_BATCHES, 0, "100" },
     { SQL_PAGE_WAITING, HOT | SORTS, "1, 0::smallint, 1, 100, now()" },
-    { SQL_PRUNE_FLOWS, HOT, "now(), now(), 1, 100" },
-    { SQL_OPEN_BATCH, HOT, "1, now(), 1, 60, 'x', 2, 'y', 3" },
+    { SQL_PRUNE_FLOWS, HOT, "now(), now(), 1, 100, now()" },
+    { SQL_STUCK_HOLDS, HOT | SORTS, "1, 100" },
+    { SQL_EXPIRED_WAITING, 0, "now(), 100" },
+    { SQL_CLOSE_OLD_BATCHES, HOT, "now(), 100" },
+    { SQL_CANCEL_BATCH, HOT, "1" },
+    { SQL_BATCH_MEMBERS, 0, "1, 2, 100" },
+    { SQL_OPEN_BATCH, HOT, "1, now(), 1, 60, 'x', 2, 'y', 3, 4, 'z', now(), false" },
     { SQL_CLOSE_BATCH, HOT, "1" },
     { SQL_SHOW_BATCH, HOT, "1" },
     { SQL_SHOW_PREDECESSORS, HOT, "1" },
@@ -129,7 +134,7 @@ static const struct planned planned[] = {
       "'{a}', '{b}', '{c}', '{d}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{now}', '{1}', '{1}', '{d}', "
       "'{\"{}\"}', '{k}', '{g}', '{1}', '{1}'" },
     { SQL_COUNT_KEPT, 0, "'{1,2}', now()" },
-    { SQL_COUNT_WAITING, 0, "'{1,2}', now()" },
+    { SQL_COUNT_WAITING, 0, "'{1,2}', now(), '{0,1}'" },
     { SQL_COUNT_QUEUES, 0, "'{1,2}', now()" },
     { SQL_DEAD_ROWS, 0, NULL },
     { SQL_SET_DURABILITY, 0, "'off', false" },
@@ -346,26 +351,50 @@ static void never(const char *plan, const char *node) {
 
 /* The comment "-- index:" holds. */
 static void as_the_header_says(const struct planned *p, const char *plan) {
-    static const char *const indexes[] = { "flow_job_pkey",      "flow_job_state",
+    static const char *const indexes[] = { "flow_job_pkey",
+                                           "flow_job_state",
 
-                                           "dependency_pkey",    "dependency_of_predecessor",
-                                           "waiting_job_id",     "waiting_job_pkey",
-                                           "batch_pkey",         "batch_closed",
-                                           "batch_failure",      "batch_completed",
-                                           "job_pkey",           "job_wake",
-                                           "queue_pkey",         "queue_name",
-                                           "queue_counter_pkey", "queue_setting_pkey",
-                                           "node_id_key",        "schedule_pkey",
-                                           "schedule_name",      "schedule_next",
-                                           "commit_marker_pkey", "job_unique",
-                                           "unique_key_pkey",    "unique_key_until",
-                                           "dead_pkey",          "slot_pkey",
-                                           "bucket_pkey",        "job_group_pkey",
-                                           "job_in_group",       "retained_0_pkey",
-                                           "job_in_set",         "job_member",
-                                           "dead_in_set",        "dead_member",
-                                           "library_value_pkey", "library_value_expires",
-                                           "dead_died",          "dead_newest" };
+                                           "dependency_pkey",
+                                           "dependency_of_predecessor",
+                                           "waiting_job_id",
+                                           "waiting_job_pkey",
+                                           "waiting_job_expiry",
+                                           "batch_pkey",
+                                           "batch_closed",
+                                           "batch_failure",
+                                           "batch_completed",
+                                           "batch_success",
+                                           "batch_open",
+                                           "flow_job_batch",
+                                           "dependency_held",
+                                           "job_pkey",
+                                           "job_wake",
+                                           "queue_pkey",
+                                           "queue_name",
+                                           "queue_counter_pkey",
+                                           "queue_setting_pkey",
+                                           "node_id_key",
+                                           "schedule_pkey",
+                                           "schedule_name",
+                                           "schedule_next",
+                                           "commit_marker_pkey",
+                                           "job_unique",
+                                           "unique_key_pkey",
+                                           "unique_key_until",
+                                           "dead_pkey",
+                                           "slot_pkey",
+                                           "bucket_pkey",
+                                           "job_group_pkey",
+                                           "job_in_group",
+                                           "retained_0_pkey",
+                                           "job_in_set",
+                                           "job_member",
+                                           "dead_in_set",
+                                           "dead_member",
+                                           "library_value_pkey",
+                                           "library_value_expires",
+                                           "dead_died",
+                                           "dead_newest" };
     const char *said = strstr(sql_texts[p->stmt].text, "-- index: ");
     int found = 0;
 
@@ -414,11 +443,13 @@ static bool filters_by_key(const char *plan, const char *filter) {
 
 /* Keys are looked up, in the order in which they come, by the whole of the key. */
 static void by_keys_only(const char *plan, unsigned how) {
-    static const char *const not_wanted[] = { "Seq Scan",   "Bitmap",      "Hash",
+    static const char *const not_wanted[] = { "Seq Scan",   "Bitmap",      "Hash\n",
                                               "Merge Join", "Materialize", "Memoize" };
 
-    if (!(how & SORTS))
+    if (!(how & SORTS)) {
         never(plan, "Sort\n");
+        never(plan, "HashAggregate\n");
+    }
     for (size_t i = 0; i < sizeof(not_wanted) / sizeof(not_wanted[0]); i++)
         never(plan, not_wanted[i]);
     if (count_of(plan, "Scan using ") + count_of(plan, "Backward using ") != count_of(plan, "Index Cond: "))

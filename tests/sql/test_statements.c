@@ -8,13 +8,14 @@
 #include "attempts_cases.h"
 #include "library_cases.h"
 #include "metadata_cases.h"
+#include "repair_cases.h"
 #include "server_cases.h"
 #include "statement_cases.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CASES                                                                              \
     (COUNT(cases) + COUNT(attempts_cases) + COUNT(library_cases) + COUNT(metadata_cases) + \
-     COUNT(server_cases))
+     COUNT(repair_cases) + COUNT(server_cases))
 
 static PGconn *conn;
 
@@ -26,6 +27,7 @@ static const struct {
     { attempts_cases, COUNT(attempts_cases) },
     { library_cases, COUNT(library_cases) },
     { metadata_cases, COUNT(metadata_cases) },
+    { repair_cases, COUNT(repair_cases) },
     { server_cases, COUNT(server_cases) },
 };
 

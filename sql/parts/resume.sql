@@ -1,0 +1,37 @@
+-- resume(revived): revived jobs have not ended for their batches, and for the successors that they hold
+--
+-- revived has the columns queue_id, id and expires_at.
+flows as materialized (
+    select f.id, f.batch_id, f.outcome, f.ended_at, r.queue_id, r.expires_at
+    from :revived as r
+    join pgdisque.flow_job as f on f.id = any (array[r.id])
+    for update of f
+),
+resumed as (
+    update pgdisque.flow_job as f
+    set outcome = null,
+        ended_at = null,
+        result = null,
+        is_settled = false,
+        after_failure = false,
+        turn = f.turn + 1,
+        queue_id = w.queue_id,
+        expires_at = w.expires_at
+    from flows as w
+    where f.id = any (array[w.id])
+),
+uncounted as (
+    update pgdisque.batch as b
+    set failed = b.failed - n.failed, cancelled = b.cancelled - n.cancelled
+    from (
+        select
+            w.batch_id,
+            count(*) filter (where w.outcome in (2, 4)) as failed,
+            count(*) filter (where w.outcome = 3) as cancelled
+        from flows as w
+        where w.batch_id is not null
+          and w.ended_at is not null
+        group by w.batch_id
+    ) as n
+    where b.id = any (array[n.batch_id])
+)
