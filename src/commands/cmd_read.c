@@ -177,6 +177,7 @@ static const unsigned stage_states[] = {
 struct scan_place {
     enum scan_stage stage;
     int32_t queue_id; /* 0: all */
+    int64_t batch_id; /* BATCH: of a batch, or of a job of it; 0: none */
     bool newest;      /* ORDER newest */
     struct job_key after;
     int64_t died_us; /* with ORDER newest: the time at which the job `after` died */
@@ -187,6 +188,7 @@ struct job_scan {
     bool busyloop;
     struct slice queue;
     struct slice order;
+    struct slice batch;
     bool has_cursor;
     int64_t cursor;
     unsigned states; /* bits of the selected states; 0: all of the first stage */
@@ -256,6 +258,7 @@ static const struct arg_option jscan_words[] = {
     { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
     { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, INT64_MAX, NULL },
     { "ORDER", ARG_BYTES, offsetof(struct job_scan, order), 0, INT64_MAX, NULL },
+    { "BATCH", ARG_BYTES, offsetof(struct job_scan, batch), 0, INT64_MAX, NULL },
     JOB_FILTER_WORDS(struct job_scan, filter),
 };
 
@@ -280,6 +283,8 @@ static void reply_scan(struct req *r, int64_t cursor) {
 static struct op *scan_op(const struct job_scan *s) {
     bool all = s->at.queue_id == 0;
 
+    if (s->at.batch_id != 0)
+        return &op_scan_batch;
     if (s->at.newest)
         return all ? &op_scan_dead_newest : &op_scan_queue_dead_newest;
     if (s->at.stage == STAGE_RETAINED)
@@ -300,6 +305,8 @@ static bool has_jobs_in_groups(const struct job_scan *s) {
 /* True if the request asks for jobs of that stage. Without jobs that wait in their groups, STATE waiting reads no
  * queue. */
 static bool wants_stage(const struct job_scan *s, enum scan_stage stage) {
+    if (s->at.batch_id != 0)
+        return stage == STAGE_LIVING;
     if (stage == STAGE_LIVING && s->states == STATE_BIT(VIEW_WAITING))
         return has_jobs_in_groups(s);
     return s->states == 0 ? stage == STAGE_LIVING : (s->states & stage_states[stage]) != 0;
@@ -336,6 +343,8 @@ static bool find_scanned_queue(struct req *r, struct job_scan *s) {
 }
 
 static const char *order_refusal(struct job_scan *s) {
+    if (s->batch.ptr != NULL && (s->queue.ptr != NULL || s->order.ptr != NULL))
+        return "ERR JSCAN with BATCH takes neither QUEUE nor ORDER";
     if (s->order.ptr == NULL)
         return NULL;
     s->at.newest = slice_is(s->order, "newest");
@@ -354,6 +363,8 @@ static const char *cursor_refusal(const struct req *r, struct job_scan *s) {
         return "ERR invalid cursor: it is unknown or too old, begin again with 0";
     if (place->queue_id != s->at.queue_id)
         return "ERR invalid cursor: it is for another queue, begin again with 0";
+    if (place->batch_id != s->at.batch_id)
+        return "ERR invalid cursor: it is for another batch, begin again with 0";
     if (place->newest != s->at.newest)
         return "ERR invalid cursor: it is for another order, begin again with 0";
     s->at = *place;
@@ -375,9 +386,27 @@ static void scan_send(struct req *r) {
     batch_add_row(&r->task, scan_op(s));
 }
 
+/* False if the request has ended: the batch is wrong, or unknown. */
+static bool find_scanned_batch(struct req *r, struct job_scan *s) {
+    struct job_key key;
+    enum jobid_check check = jobid_parse(s->batch, &key);
+
+    if (check == JOBID_OK && queue_rights_cover_id(r, key.queue_id)) {
+        s->at.batch_id = key.id;
+        return true;
+    }
+    if (check == JOBID_BAD)
+        job_id_refuse(r, s->batch);
+    else
+        reply_scan(r, 0);
+    return false;
+}
+
 static void start_scan(struct req *r, struct job_scan *s) {
     const char *refusal = NULL;
 
+    if (s->batch.ptr != NULL && !find_scanned_batch(r, s))
+        return;
     if (s->queue.ptr != NULL && !find_scanned_queue(r, s))
         return;
     if (s->cursor == 0)
@@ -434,6 +463,20 @@ static void scan_encode(struct params *p, struct task *t) {
     params_set_int8(p, col++, s->bytes);
     params_set_jsonb_or_null(p, col++, s->filter.headers);
     params_set_bytea_or_null(p, col, s->filter.error);
+}
+
+static void scan_batch_encode(struct params *p, struct task *t) {
+    struct job_scan *s = REQ_OF_TASK(t)->data;
+
+    s->bytes = config.batch_max_bytes;
+    params_set_int8(p, 0, s->at.batch_id);
+    params_set_int8(p, 1, s->at.after.id);
+    params_set_int4(p, 2, page_size(s));
+    params_set_time(p, 3, clock_db());
+    params_set_bool(p, 4, s->whole);
+    params_set_int8(p, 5, s->bytes);
+    params_set_jsonb_or_null(p, 6, s->filter.headers);
+    params_set_bytea_or_null(p, 7, s->filter.error);
 }
 
 static void scan_newest_encode(struct params *p, struct task *t) {
@@ -519,6 +562,7 @@ static void scan_fail(struct task *t, const struct op_error *err) {
 SCAN_OP(scan_jobs, scan_encode);
 SCAN_OP(scan_queue, scan_encode);
 SCAN_OP(scan_waiting, scan_encode);
+SCAN_OP(scan_batch, scan_batch_encode);
 SCAN_OP(scan_dead, scan_encode);
 SCAN_OP(scan_queue_dead, scan_encode);
 SCAN_OP(scan_retained, scan_encode);

@@ -152,6 +152,19 @@ static const struct stmt_case repair_cases[] = {
       .setup = IN_FLOW(1) "; update pgdisque.flow_job set batch_id = 9; " BATCHES("(9, 1, 0, false)"),
       .params = { "{1}", "{0}", "{1}", NOW },
       .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t 1 0 9 60" },
+    { SQL_SCAN_BATCH, "a page of its jobs by one of them: living, dead, waiting, ended and of another key",
+      .jobs = "1/0/1; 1/0/7",
+      .setup =
+          DIED(3) "; " FLOW_JOBS("(1, 9, null), (2, 9, 1::smallint), (3, 9, 2), (4, 9, null), (5, 8, null), "
+                                 "(6, 9, null)") "; update pgdisque.job set in_flow = true where id = "
+                                                 "1; " WAITING("(4, 1, false, timestamptz " LATER
+                                                               ")") "; " BATCHES("(9, 1, 0, false)"),
+      .params = { "1", "0", "4", NOW, "true", "9999", "NULL", "NULL" },
+      .rows = "257 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - - - t; "
+              "513 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - f; "
+              "771 1 0 3 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 1 - - \"e\" 11:00:00 - - - - - - - t; "
+              "1028 1 0 4 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - - - - - 1 - t",
+      .left = ANY, .ordered = true },
     { SQL_OPEN_BATCH, "in an unknown parent: the statement fails",
       .params = { "5", "@13:00:00", "1", "60", "x", "6", "y", "9", "7", "z", "@14:00:00", "true" },
       .rows = "error 2201F" },

@@ -186,6 +186,7 @@ static const struct planned planned[] = {
     { SQL_SCAN_DEAD_NEWEST, HOT, "now(), 5, 10, true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SCAN_QUEUE_DEAD_NEWEST, HOT, "now(), 5, 10, true, 1000, '{\"a\":null}', 'x', 1" },
     { SQL_SCAN_WAITING, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000, '{\"a\":null}', 'x'" },
+    { SQL_SCAN_BATCH, HOT, "1, 0, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true, 1000, '{\"a\":null}', 'x'" },
     { SQL_SET_SETTINGS, 0, "'{1}', '{max-active}', '{5}'" },
