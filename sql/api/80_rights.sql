@@ -18,11 +18,11 @@ language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     role text;
     adding constant text := pgdisque.api_functions(
-        '{wake,unlock,add_unique_job,add_job,add_jobs,add_job_after,new_batch,close_batch,batch,predecessors,wait_job,'
-        'wait_jobs,body_text,body_json}');
+        '{wake,unlock,add_unique_job,add_job,add_jobs,add_job_after,add_jobs_after,new_batch,close_batch,batch,'
+        'batch_jobs,predecessors,wait_job,wait_jobs,body_text,body_json}');
     taking constant text := pgdisque.api_functions(
-        '{get_jobs,ack_jobs,nack_jobs,enqueue_jobs,cancel_jobs,working,release_worker,job,batch,predecessors,wait_job,'
-        'wait_jobs,body_text,body_json}');
+        '{get_jobs,ack_jobs,nack_jobs,enqueue_jobs,cancel_jobs,cancel_batch,working,release_worker,job,batch,'
+        'batch_jobs,predecessors,wait_job,wait_jobs,body_text,body_json}');
     viewing constant text := pgdisque.api_functions(
         '{queue_name,body_text,body_json,api_created_at,api_node,api_round,api_id}');
 begin
@@ -53,7 +53,7 @@ begin
                 ' pgdisque.own_schedules to pgdisque_tenant'
             when 'pgdisque_reader' then
                 'grant execute on function ' || viewing || ', pgdisque.job(text), pgdisque.batch(text),'
-                ' pgdisque.predecessors(text) to pgdisque_reader;'
+                ' pgdisque.batch_jobs(text), pgdisque.predecessors(text) to pgdisque_reader;'
                 'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues,'
                 ' pgdisque.queue_stats, pgdisque.nodes, pgdisque.workers, pgdisque.schedules, pgdisque.batches,'
                 ' pgdisque.waiting_jobs to pgdisque_reader'

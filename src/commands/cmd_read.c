@@ -466,12 +466,11 @@ static void scan_encode(struct params *p, struct task *t) {
 }
 
 static void scan_batch_encode(struct params *p, struct task *t) {
-    struct job_scan *s = REQ_OF_TASK(t)->data;
+    const struct job_scan *s = REQ_OF_TASK(t)->data;
 
-    s->bytes = config.batch_max_bytes;
     params_set_int8(p, 0, s->at.batch_id);
     params_set_int8(p, 1, s->at.after.id);
-    params_set_int4(p, 2, page_size(s));
+    params_set_int4(p, 2, (int32_t)s->rows);
     params_set_time(p, 3, clock_db());
     params_set_bool(p, 4, s->whole);
     params_set_int8(p, 5, s->bytes);
