@@ -70,6 +70,7 @@ struct work {
     int stops;              /* signals that asked for the end */
     bool empty;             /* the last GETJOB found no job, and no job has ended since */
     bool waits;             /* the queues have jobs that no worker can take now */
+    int64_t left;           /* their number, as far as the server has replied it */
     bool children;          /* a child may have ended */
     bool replied;           /* a reply arrived, so that other requests may be due */
     bool failed;
@@ -273,16 +274,28 @@ static void work_begin_job(struct work *k, const redisReply *delivery, int64_t n
 /* --until-empty: without a job that can be taken, asks for those that can be taken later. */
 static void work_ask_left(struct work *k) {
     k->waits = false;
-    for (size_t i = 0; i < k->w->names.count; i++)
-        if (strpbrk(k->w->names.items[i], "*?") == NULL)
-            WORK_PUT(&k->take, WORK_LEFT, NULL, SLICE("QLEN"), slice_str(k->w->names.items[i]),
-                     SLICE("QUEUED"), SLICE("ACTIVE"), SLICE("WAITING"), SLICE("AFTER"));
+    k->left = 0;
+    for (size_t i = 0; i < k->w->names.count; i++) {
+        struct slice name = slice_str(k->w->names.items[i]);
+
+        if (strpbrk(name.ptr, "*?") != NULL)
+            continue;
+        WORK_PUT(&k->take, WORK_HELD, NULL, SLICE("QLEN"), name, SLICE("HELD"));
+        WORK_PUT(&k->take, WORK_LEFT, NULL, SLICE("QLEN"), name, SLICE("QUEUED"), SLICE("ACTIVE"),
+                 SLICE("WAITING"), SLICE("AFTER"));
+    }
     k->empty = work_link_pending(&k->take, WORK_LEFT) == 0;
 }
 
-static void work_left_replied(struct work *k, const redisReply *r) {
-    k->waits = k->waits || (r->type == REDIS_REPLY_INTEGER && r->integer > 0);
-    k->empty = !k->waits && work_link_pending(&k->take, WORK_LEFT) == 0;
+/* A held job can be taken only after its predecessor has been revived. */
+static void work_left_replied(struct work *k, enum work_request what, const redisReply *r) {
+    int64_t jobs = r->type == REDIS_REPLY_INTEGER ? r->integer : 0;
+
+    k->left += what == WORK_LEFT ? jobs : -jobs;
+    if (work_link_pending(&k->take, WORK_LEFT) > 0)
+        return;
+    k->waits = k->left > 0;
+    k->empty = !k->waits;
 }
 
 static void work_found_none(struct work *k) {
@@ -390,8 +403,8 @@ static void work_replied(struct work *k, const struct work_link *l, const struct
         work_end_replied(k, of->job, r, now);
     else if (of->what == WORK_EXTEND && of->job != NULL)
         work_extend_replied(k, of->job, r, now);
-    else if (of->what == WORK_LEFT)
-        work_left_replied(k, r);
+    else if (of->what == WORK_LEFT || of->what == WORK_HELD)
+        work_left_replied(k, of->what, r);
     else if (of->what == WORK_NUMBER && r->type == REDIS_REPLY_INTEGER)
         k->take_id = r->integer;
     else if (l == &k->listen)

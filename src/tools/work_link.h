@@ -13,7 +13,8 @@ enum work_request {
     WORK_END,    /* ACKJOB or NACK of a job */
     WORK_EXTEND, /* WORKING of a job */
     WORK_NUMBER, /* CLIENT ID */
-    WORK_LEFT,   /* QLEN of a queue */
+    WORK_LEFT,   /* QLEN of a queue, of the jobs that can be taken later */
+    WORK_HELD,   /* QLEN of a queue, of the held jobs */
     WORK_OTHER,  /* a request whose reply does not matter */
 };
 
