@@ -1,4 +1,4 @@
-"""Judges a history: I1 to I17 of what a queue server promises, as far as its commands allow.
+"""Judges a history: I1 to I21 of what a queue server promises, as far as its commands allow.
 
 Two kinds of bounds. The hard ones follow from the order of the lines alone and hold
 whatever happened. The tight ones also assume that nothing stood still, and count
@@ -25,7 +25,7 @@ OVERDUE = 1 * S
 
 
 # Errors that are about the job, or ask to come back later, as a server does that starts.
-HARMLESS = ("MAXLEN", "NOJOB", "TOOLATE", "LOADING")
+HARMLESS = ("MAXLEN", "NOJOB", "TOOLATE", "LOADING", "CANCELLED")
 
 
 class Verdict:
@@ -192,11 +192,15 @@ class Checker:
 
     def check_after_ack(self):
         for job in self.jobs:
-            acked = min((op.end for op in job.acks if op.kind == "o"), default=FOREVER)
+            acked = min((op.end for op in job.acks if op.kind == "o" and op.verb != "c"), default=FOREVER)
             for d in job.deliveries:
-                if d.op.begin > acked or (d.op.end > acked + JITTER * self.slow and not self.stood_still(d)):
+                if self.is_after(d, acked):
                     self.verdict.counts["doubled, not explained"] += 1
                     self.wrong("I5", "delivered after its acknowledgement", job)
+
+    def is_after(self, d, time):
+        """Was it delivered after that time for sure?"""
+        return d.op.begin > time or (d.op.end > time + JITTER * self.slow and not self.stood_still(d))
 
     def stood_still(self, delivery):
         """May it be older than it looks, because its server got or wrote it late, while another went on?"""

@@ -1,5 +1,9 @@
-"""Judges the further promises of some queues: groups (I8), max-active (I9), attempts (I15), retention (I16), workflows (I17)."""
-from history import FOREVER, GROUPS, KEPT, LIMITED, internal_id
+"""Judges further promises: groups (I8), max-active (I9), attempts (I15), retention (I16), workflows (I17), CANCEL (I18),
+REPLACE (I19), schedules (I21)."""
+import collections
+
+from history import FOREVER, GROUPS, KEPT, LIMITED, RENEWED, REPLACED, SKIPPED, internal_id
+import keys
 
 S = 1000000
 # Of QCONFIG, as the scenario_run sets them.
@@ -11,7 +15,8 @@ EPSILON = S // 20
 
 
 def check(checker):
-    for one in (check_groups, check_running, check_dead, check_kept, check_flows):
+    for one in (check_groups, check_running, check_dead, check_kept, check_flows, check_cancelled, check_replaced,
+                check_overlap):
         one(checker)
 
 
@@ -145,3 +150,71 @@ def check_flows(checker):
             if came < ended_at(before):
                 checker.wrong("I17", "came before a job that it waits for had ended", job,
                               [*before.ops()[-6:], *job.ops()[-6:]])
+
+
+# ---- I18: a cancelled job is not delivered, and no lease of it is extended ----
+
+def check_cancelled(checker):
+    for job in checker.jobs:
+        cancels = [op for op in job.acks if op.verb == "c" and op.kind == "o" and op.count()]
+        if cancels:
+            checker.verdict.counts["jobs cancelled"] += 1
+            check_cancel(checker, job, min(op.end for op in cancels))
+
+
+def check_cancel(checker, job, told):
+    for d in job.deliveries:
+        if checker.is_after(d, told):
+            checker.wrong("I18", "delivered after its CANCEL", job)
+    for op in job.postpones:
+        if op.kind == "o" and op.count() and op.begin > told:
+            checker.wrong("I18", "WORKING extended its lease after its CANCEL", job)
+
+
+# ---- I19: with REPLACE the last body is delivered ----
+
+# A server takes a delivery back whose client has gone. The job counted as delivered for a moment.
+UNDELIVERED = S // 5
+
+
+def check_replaced(checker):
+    adds = collections.defaultdict(list)
+    for job in checker.jobs:
+        if job.queue == REPLACED and job.op.kind == "o":
+            adds[job.op.reply].append(job.op)
+    for job in checker.jobs:
+        if job.queue == REPLACED and job.deliveries:
+            check_body(checker, job, job.deliveries[0], adds[job.deliveries[0].id])
+
+
+def check_body(checker, job, first, ops):
+    """ops: the ADDJOBs that replied the ID of the job."""
+    shown = checker.history.jobs[first.token].op
+    # With other counters it was delivered before, and no client got it. Then it may have been returned, and replaced.
+    if shown.kind != "o" or first.nacks or first.additional_deliveries:
+        return
+    checker.verdict.counts["jobs with replaced bodies"] += len(ops) > 1
+    later = [op for op in ops if op.begin > shown.end and
+             (op.end < first.op.begin or checker.is_after(first, op.end) and not checker.disturbed(op.begin, first.op.end))]
+    if later and (checker.gentle or max(op.begin for op in later) - min(op.end for op in later) > UNDELIVERED):
+        checker.wrong("I19", "delivered with an older body", job, [shown, *later[:4], first.op])
+
+
+# ---- I21: OVERLAP: the job of a tick is alone ----
+
+def check_overlap(checker):
+    for queue in (SKIPPED, RENEWED):
+        lives = sorted((keys.Life(job) for job in checker.history.scheduled.values() if job.queue == queue),
+                       key=lambda life: life.seen)
+        checker.verdict.counts["jobs of ticks"] += len(lives)
+        for before, life in zip(lives, lives[1:]):
+            if queue == SKIPPED and life.seen < min(before.kept, life.kept):
+                tell_overlap(checker, "the job of another tick was still there", before, life)
+            # The later job was delivered after the other one for sure, so that it is that of a later tick.
+            if queue == RENEWED and life.job.deliveries[0].op.begin > before.seen and \
+                    any(d.op.begin > life.seen for d in before.job.deliveries):
+                tell_overlap(checker, "a job was delivered that a later tick had replaced", before, life)
+
+
+def tell_overlap(checker, what, before, life):
+    checker.wrong("I21", what, life.job, sorted({*before.job.ops(), *life.job.ops()}, key=lambda op: op.begin)[-12:])

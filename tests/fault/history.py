@@ -6,10 +6,11 @@ import hashlib
 FOREVER = 1 << 62
 
 WORDS = {"k": "ACKJOB", "f": "FASTACK", "d": "DELJOB", "n": "NACK", "e": "ENQUEUE", "w": "WORKING", "x": "DEQUEUE",
-         "a": "ADDJOB", "g": "GETJOB"}
+         "a": "ADDJOB", "g": "GETJOB", "c": "CANCEL"}
 # Queues of a single purpose, after the six ordinary queues: workload.h.
-ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, DEADQUEUE, KEPT, FLOWS = range(6, 15)
-ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
+ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, DEADQUEUE, KEPT, FLOWS, REPLACED, STARTS, SKIPPED, RENEWED = range(6, 19)
+SCHEDULED = SKIPPED, RENEWED
+ACKS, REQUEUES, POSTPONES = "kfdc", "ne", "wx"
 
 
 _secret = b""
@@ -84,9 +85,19 @@ class Job:
         return sorted(seen.values(), key=lambda op: op.begin)
 
 
+class ScheduledJob(Job):
+    """The job of a tick, known by its ID. All ticks have the same body."""
+
+    def __init__(self, delivery):
+        add = Op(0, 0, "a", 0)
+        add.kind, add.reply, add.args = "o", delivery.id, (-1, delivery.queue, 1, 0, 0, 0, 0)
+        super().__init__(add)
+
+
 class History:
     def __init__(self, path):
         self.ops = {}
+        self.scheduled = {}    # jobs of ticks, by ID
         self.servers = {}      # by connection: the number of its server
         self.jobs = {}         # by token
         self.strangers = []    # deliveries of bodies that no client made
@@ -127,6 +138,10 @@ class History:
     def connect(self):
         """Ties deliveries and commands on IDs to the jobs."""
         by_id = self.by_id = {}
+        first = self.first = {}  # with REPLACE: the Job of the first ADDJOB that replied an ID
+        for op in sorted(self.ops.values(), key=lambda op: op.end):
+            if op.verb == "a" and op.kind == "o" and self.jobs[op.args[0]].queue == REPLACED:
+                first.setdefault(op.reply, self.jobs[op.args[0]])
         for op in self.ops.values():
             if op.verb == "a" and op.kind == "o" and self.jobs[op.args[0]].key is None:
                 self.meet(by_id, op.reply, self.jobs[op.args[0]])
@@ -140,7 +155,7 @@ class History:
         for op in self.ops.values():
             for job_id in op.ids:
                 self.act(by_id, op, job_id)
-        for job in self.jobs.values():
+        for job in [*self.jobs.values(), *self.scheduled.values()]:
             job.deliveries.sort(key=lambda d: d.op.end)
 
     @staticmethod
@@ -157,9 +172,14 @@ class History:
 
     def deliver(self, by_id, delivery):
         job = self.jobs.get(delivery.token)
+        if delivery.queue in SCHEDULED and job is None:
+            job = self.scheduled.setdefault(delivery.id, ScheduledJob(delivery))
         if job is None:
             self.strangers.append(delivery)
             return
+        if job.queue == REPLACED:
+            # Whatever its body is now.
+            job = self.first.get(delivery.id, job)
         self.meet(by_id, delivery.id, job)
         job.deliveries.append(delivery)
 

@@ -106,8 +106,8 @@ static const char *command_of(char verb) {
     static const struct {
         char verb;
         const char *name;
-    } commands[] = { { 'k', "ACKJOB" },  { 'f', "FASTACK" }, { 'd', "DELJOB" }, { 'n', "NACK" },
-                     { 'e', "ENQUEUE" }, { 'w', "WORKING" }, { 'x', "DEQUEUE" } };
+    } commands[] = { { 'k', "ACKJOB" },  { 'f', "FASTACK" }, { 'd', "DELJOB" },  { 'n', "NACK" },
+                     { 'e', "ENQUEUE" }, { 'w', "WORKING" }, { 'x', "DEQUEUE" }, { 'c', "CANCEL" } };
 
     for (size_t i = 0; i < LENGTH(commands); i++)
         if (commands[i].verb == verb)
@@ -177,6 +177,14 @@ static void delete_job(const char *id) {
     put_off(id, 'd', 0, 400, false);
 }
 
+/* Its worker hears of it by WORKING, and may be done all the same. */
+static void cancel(const char *id) {
+    if (roles.plan.life_clients == 0)
+        return;
+    put_off(id, 'c', 0, 400, false);
+    put_off(id, 'w', 200, 800, generator_one_in(2));
+}
+
 static void fastack(const char *id) {
     put_off(id, 'f', 0, 400, false);
 }
@@ -191,7 +199,7 @@ static const struct {
     void (*act)(const char *id);
 } fates[] = {
     { 45, nack },      { 15, enqueue },      { 5, dequeue },  { 40, let_lie },    { 30, work_on },
-    { 30, ack_later }, { 30, ack_too_late }, { 10, fastack }, { 10, delete_job },
+    { 30, ack_later }, { 30, ack_too_late }, { 10, fastack }, { 10, delete_job }, { 15, cancel },
 };
 
 static void acknowledge(struct consumer *con, const char *id) {
@@ -336,6 +344,14 @@ static bool is_poison(const redisReply *job) {
     return generator_queue(job->element[0]->str, job->element[0]->len) == workload_queue(QUEUE_POISON);
 }
 
+/* The job of a tick is there at the next ticks, too. */
+static bool outlives_its_tick(const redisReply *job) {
+    int queue = generator_queue(job->element[0]->str, job->element[0]->len);
+
+    return roles.phase == PHASE_LOAD &&
+           (queue == workload_queue(QUEUE_SKIPPED) || queue == workload_queue(QUEUE_RENEWED));
+}
+
 static void swallow(struct conn *c, struct consumer *con, const char *id) {
     if (roles.phase == PHASE_LOAD && generator_one_in(3))
         nack(id);
@@ -354,6 +370,8 @@ static void took(struct conn *c, const redisReply *jobs) {
         roles_taken++;
         if (is_poison(jobs->element[i]))
             swallow(c, con, id);
+        else if (outlives_its_tick(jobs->element[i]))
+            put_off(id, 'k', 500, 2500, false);
         else if (roles.phase == PHASE_DRAIN || c->serial == 0)
             acknowledge(con, id);
         else
@@ -400,9 +418,9 @@ static void add_producer(int serial) {
 void roles_start(const struct plan *plan) {
     roles.plan = *plan;
     workload_start(plan->queues, plan->retry_max);
-    roles.conns = xcalloc(
-        (size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients + plan->flow_clients),
-        sizeof(struct conn *));
+    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients +
+                                   plan->flow_clients + plan->life_clients),
+                          sizeof(struct conn *));
     for (int i = 0; i < plan->producers; i++)
         add_producer(i);
     for (int i = 0; i < plan->consumers; i++)
@@ -410,7 +428,11 @@ void roles_start(const struct plan *plan) {
     for (int i = 0; i < plan->hands; i++)
         add_conn(&hand, i, NULL);
     for (int i = 0; i < plan->key_clients; i++)
-        add_conn(&key_client_role, i, key_client_new(workload_queue(QUEUE_KEYS), plan->retry_max));
+        add_conn(&key_client_role, i, key_client_new(KEY_TAKEN, workload_queue(QUEUE_KEYS), plan->retry_max));
+    for (int i = 0; i < plan->life_clients; i++)
+        add_conn(&key_client_role, i,
+                 i % 2 == 0 ? key_client_new(KEY_REPLACED, workload_queue(QUEUE_REPLACED), plan->retry_max)
+                            : key_client_new(KEY_STARTS, workload_queue(QUEUE_STARTS), plan->retry_max));
     for (int i = 0; i < plan->flow_clients; i++)
         add_conn(&flow_client_role, i, flow_client_new(workload_queue(QUEUE_FLOWS), plan->retry_max));
 }

@@ -66,7 +66,20 @@ class Environment:
     def set_up_queues(self):
         for queue, name, value in self.SETTINGS:
             self.servers[0].ask("QCONFIG", queue, "SET", name, str(value))
+        if "older" not in self.scenario.needs:
+            self.begin_schedules()
         until(self.queues_are_set_up, 60, "all servers know the settings of the queues")
+
+    # Schedules of the queues SKIPPED and RENEWED of workload.h. The second lease is short, so that the job of a tick that was
+    # not replaced is delivered again soon.
+    SCHEDULES = ((b"q\0\xfe17", "skip", "3"), (b"\"'; 18", "replace", "1"))
+
+    def begin_schedules(self):
+        for queue, overlap, retry in self.SCHEDULES:
+            self.servers[0].ask("SCHEDULE", overlap, "@every 1s", queue, "tick", "RETRY", retry, "OVERLAP", overlap)
+
+    def schedules_are_ended(self):
+        return all(self.live()[0].ask("UNSCHEDULE", overlap) in (":0", ":1") for _, overlap, _ in self.SCHEDULES)
 
     def queues_are_set_up(self):
         return all(str(value) in server.ask("QCONFIG", queue, "GET", name)
@@ -216,6 +229,7 @@ class ScenarioRun:
         self.injector.run(self.schedule)
         self.injector.rest(1.5)
         self.load_end = now_us()
+        until(self.environment.schedules_are_ended, 20, "the schedules are ended")
         self.wait_for("stop", "stopped", 10)
         self.compare_lengths()
         self.wait_for("drain", "drained", 60)

@@ -16,6 +16,10 @@ enum special_queue {
     QUEUE_DEAD_LETTERS, /* the DEADQUEUE of some of the poison */
     QUEUE_KEPT,         /* retention, as the scenario has set it */
     QUEUE_FLOWS,        /* AFTER: flow_clients.h */
+    QUEUE_REPLACED,     /* UNIQUE REPLACE: key_clients.h */
+    QUEUE_STARTS,       /* UNIQUE UNTIL START: key_clients.h */
+    QUEUE_SKIPPED,      /* of a schedule with OVERLAP skip, as the scenario has set it */
+    QUEUE_RENEWED,      /* of a schedule with OVERLAP replace */
     SPECIAL_QUEUES,
 };
 
