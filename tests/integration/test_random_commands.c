@@ -1,4 +1,4 @@
-/* Random commands of the command table: each request has exactly one reply, in order. */
+/* Random commands of the command table: each request has exactly one reply, in order. Random sessions do no harm. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -301,8 +301,76 @@ static void test_each_request_has_one_reply(void **state) {
     assert_int_equal(server_stop(&other), 0);
 }
 
+/* ---- commands about sessions ---- */
+
+static const char *const session_commands[] = {
+    "ACL",       "AUTH",       "HELLO",       "CLIENT",       "CONFIG",  "CLUSTER", "RESET",
+    "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "MONITOR", "QUIT",    "MULTI",
+    "EXEC",      "PUBLISH",    "PUBSUB",      "COMMAND",      "GETJOB",  "PING",
+};
+
+static const char *const session_words[] = {
+    "SETUSER",   "GETUSER",  "DELUSER",  "LIST",   "USERS",    "WHOAMI",   "CAT",     "DRYRUN", "LOG",
+    "LOAD",      "SAVE",     "GENPASS",  "u1",     "u2",       "on",       "off",     "nopass", ">secret",
+    "<secret",   "secret",   "reset",    "+@all",  "-@all",    "+acl|cat", "~q*",     "%R~q1",  "&*",
+    "(+get ~q)", "(",        "2",        "3",      "0",        "AUTH",     "SETNAME", "ID",     "INFO",
+    "REPLY",     "OFF",      "ON",       "SKIP",   "NO-EVICT", "TRACKING", "KILL",    "USER",   "TYPE",
+    "UNBLOCK",   "CACHING",  "GET",      "*",      "hz",       "SLOTS",    "NODES",   "MYID",   "COUNT",
+    "q1",        "q*",       "CHANNELS", "NUMSUB", "DOCS",     "FROM",     "GETKEYS", "getjob", "TIMEOUT",
+    "10",        "\xff\xfe", "",
+};
+
+/* Writes one command. Its replies are not known: CLIENT REPLY OFF and subscriptions change them. */
+static void send_session_command(struct wire *w) {
+    const char *words[WORDS_MAX];
+    size_t lens[WORDS_MAX];
+    int count = 1 + (int)random_below(WORDS_MAX - 1);
+
+    words[0] = session_commands[random_below(sizeof(session_commands) / sizeof(*session_commands))];
+    for (int i = 1; i < count; i++)
+        words[i] = session_words[random_below(sizeof(session_words) / sizeof(*session_words))];
+    for (int i = 0; i < count; i++)
+        lens[i] = strlen(words[i]);
+    wire_command(w, count, words, lens);
+}
+
+/* Sessions change users, protocols and subscriptions while they use them. After each session the server replies to
+ * others, and a new client can log in as a user of the session. */
+static void test_sessions_do_no_harm(void **state) {
+    const char *wanted = getenv("FUZZ_COMMANDS");
+    unsigned long most = (wanted != NULL ? strtoul(wanted, NULL, 10) : 3000) / PIPELINE, count = 0;
+    redisContext *control = client_open();
+
+    (void)state;
+    random_start(12);
+    for (; count < most; count++) {
+        struct wire w;
+
+        raw_open_on(&w, &server);
+        for (int i = 0; i < PIPELINE; i++)
+            send_session_command(&w);
+        value_free(wire_reply(&w, REPLY_MS));
+        if (random_below(2) == 0)
+            value_free(wire_reply(&w, REPLY_MS));
+        wire_close(&w);
+        if (control == NULL || control->err != 0) {
+            redisFree(control);
+            control = client_open();
+        }
+        expect(control, "+OK", "ACL SETUSER default reset on nopass +@all ~* &*");
+        expect(control, "+PONG", "PING");
+    }
+    printf("# %lu sessions\n", count);
+    (void)add_job(control, "alive", "body", "");
+    expect(control, ":1", "QLEN alive");
+    redisFree(control);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_request_has_one_reply) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_request_has_one_reply),
+        cmocka_unit_test(test_sessions_do_no_harm),
+    };
 
     return RUN_SUITE("random_commands", tests);
 }
