@@ -112,7 +112,7 @@ static void assert_roles_for_applications(void) {
         postgres_number(
             conninfo_of("pgdisque"),
             "select count(*) from (values "
-            "('producer', 'new_batch(text, text, text, text)'), "
+            "('producer', 'new_batch(text, text, text, text, text, integer)'), "
             "('consumer', 'get_jobs(text, integer, text)'), "
             "('tenant', 'get_jobs(text, integer, text)'), "
             "('reader', 'job(text)'), "

@@ -265,8 +265,9 @@ static void test_unknown_comes_before_authentication(void **state) {
     assert_true(run("foo"));
     assert_string_equal(reply, "-ERR unknown command 'foo'\r\n");
     assert_true(run("qlen"));
-    assert_string_equal(reply, "-ERR wrong number of arguments for 'qlen' command. Usage: QLEN queue "
-                               "[ALL | QUEUED | DELAYED | ACTIVE | WAITING | DEAD | DONE | AFTER | HELD ...]\r\n");
+    assert_string_equal(reply,
+                        "-ERR wrong number of arguments for 'qlen' command. Usage: QLEN queue "
+                        "[ALL | QUEUED | DELAYED | ACTIVE | WAITING | DEAD | DONE | AFTER | HELD ...]\r\n");
     assert_true(run("qlen q"));
     assert_string_equal(reply, "-NOAUTH Authentication required.\r\n");
     assert_int_equal(handled_count, 0);
