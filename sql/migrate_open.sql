@@ -1,7 +1,13 @@
 -- Begins the migration: one server at a time. A server that waited for the lock must see the changes of the
--- other server.
+-- other server. Citus must not copy the schema to other nodes, because the schema belongs to this node.
 begin isolation level read committed;
 
 set local search_path = pg_catalog, pg_temp;
+
+select
+    set_config('citus.enable_ddl_propagation', 'off', true),
+    set_config('citus.use_citus_managed_tables', 'off', true)
+from pg_extension as e
+where e.extname = 'citus';
 
 select pg_advisory_xact_lock(7711, 1);

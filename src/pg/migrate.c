@@ -13,6 +13,7 @@ enum {
     STEP_OPEN,
     STEP_OPENED,
     STEP_TRUSTED,
+    STEP_LOCAL,
     STEP_VERSIONS,
     STEP_APPLY,
     STEP_RECORD,
@@ -39,6 +40,15 @@ static bool is_trusted(struct migrate *m, const PGresult *findings) {
         "schema pgdisque is not trusted, because code in it would run with the rights of this server: %s. "
         "%d such findings in all. To do: %s",
         PQgetvalue(findings, 0, 0), PQntuples(findings), PQgetvalue(findings, 0, 1));
+    return false;
+}
+
+/* findings: no row, or one row as those of is_trusted(). */
+static bool is_local(struct migrate *m, const PGresult *findings) {
+    if (PQntuples(findings) == 0)
+        return true;
+    snprintf(m->error, sizeof m->error, "%s, and the server needs local tables. To do: %s",
+             PQgetvalue(findings, 0, 0), PQgetvalue(findings, 0, 1));
     return false;
 }
 
@@ -128,6 +138,10 @@ enum migrate_status migrate_next(struct migrate *m, const PGresult *last) {
         return migrate_ask(m, sql_migrate_trust, STEP_TRUSTED);
     case STEP_TRUSTED:
         if (!is_trusted(m, last))
+            return MIGRATE_DISTRUST;
+        return migrate_ask(m, sql_migrate_citus, STEP_LOCAL);
+    case STEP_LOCAL:
+        if (!is_local(m, last))
             return MIGRATE_DISTRUST;
         return migrate_ask(m, sql_migrate_versions, STEP_VERSIONS);
     case STEP_VERSIONS:

@@ -13,8 +13,9 @@
 enum migrate_status {
     MIGRATE_SEND, /* send text, with values if count > 0, and call again */
     MIGRATE_DONE,
-    MIGRATE_REFUSE,   /* the schema is newer and this server cannot run on it; see error */
-    MIGRATE_DISTRUST, /* code of another role would run with the rights of this server; see error */
+    MIGRATE_REFUSE, /* the schema is newer and this server cannot run on it; see error */
+    /* Code of another role would run with the rights of this server, or Citus manages the tables; see error. */
+    MIGRATE_DISTRUST,
 };
 
 struct migrate {

@@ -224,6 +224,16 @@ static char *host_for_child(const char *host) {
     return xasprintf("/proc/%d/%s", (int)getpid(), host + 11);
 }
 
+/* The options of the connection, and those that the database needs. */
+static void service_options(const struct dump *d, int fd, const char *given) {
+    PGresult *r = dump_ask(d, sql_dump_options);
+    const char *needed = r != NULL ? PQgetvalue(r, 0, 0) : "";
+
+    if (given[0] != '\0' || needed[0] != '\0')
+        dprintf(fd, "options=%s %s\n", given, needed);
+    PQclear(r);
+}
+
 /* A service file of libpq for the host of the connection. It keeps passwords off the command line. -1 with errno. */
 static int make_service(const struct dump *d, const char *name) {
     static const char *const others[] = { "host",
@@ -238,6 +248,7 @@ static int make_service(const struct dump *d, const char *name) {
     int fd = memfd_create("pgdisque-service", 0);
     PQconninfoOption *options = PQconninfo(d->conn);
     char *host = host_for_child(PQhost(d->conn));
+    const char *given = "";
 
     dprintf(fd, "[pgdisque]\nhost=%s\nport=%s\napplication_name=%s\n", host, PQport(d->conn), name);
     for (PQconninfoOption *o = options; o->keyword != NULL; o++) {
@@ -245,11 +256,14 @@ static int make_service(const struct dump *d, const char *name) {
 
         for (size_t i = 0; i < LENGTH(others) && !other; i++)
             other = strcmp(o->keyword, others[i]) == 0;
-        if (!other)
+        if (!other && strcmp(o->keyword, "options") == 0)
+            given = o->val;
+        else if (!other)
             dprintf(fd, "%s=%s\n", o->keyword, o->val);
         else if (strcmp(o->keyword, "hostaddr") == 0 && o->val != NULL && o->val[0] != '\0')
             dprintf(fd, "hostaddr=%s\n", PQhostaddr(d->conn));
     }
+    service_options(d, fd, given);
     PQconninfoFree(options);
     free(host);
     return fd;

@@ -139,6 +139,28 @@ static void a_newer_breaking_schema_is_refused(void **state) {
     assert_null(migrate_over(conninfo));
 }
 
+/* A table of Citus has an internal trigger of that name. Without Citus, the test makes both. */
+static void tables_of_citus_are_refused(void **state) {
+    const char *conninfo = database_new(), *refusal;
+
+    (void)state;
+    free(postgres_query(conninfo,
+                        "do $$ begin if to_regproc('pg_catalog.citus_truncate_trigger') is null then "
+                        "create function pg_catalog.citus_truncate_trigger() returns trigger "
+                        "language plpgsql as 'begin return null; end'; end if; end $$;"
+                        "create trigger distributed after truncate on pgdisque.job for each statement "
+                        "execute function pg_catalog.citus_truncate_trigger();"
+                        "set allow_system_table_mods = on;"
+                        "update pg_trigger set tgisinternal = true where tgname = 'distributed'"));
+    refusal = migrate_over(conninfo);
+    assert_non_null(refusal);
+    assert_non_null(
+        strstr(refusal, "Citus manages 1 of the tables of schema pgdisque, and the server needs local"));
+    free(postgres_query(conninfo, "update pg_trigger set tgisinternal = false where tgname = 'distributed';"
+                                  "drop trigger distributed on pgdisque.job"));
+    assert_null(migrate_over(conninfo));
+}
+
 /* Of two servers the newer one sets the functions, in either order of their connections. */
 static void an_older_server_leaves_newer_functions(void **state) {
     const char *conninfo = database_new();
@@ -298,6 +320,7 @@ int main(void) {
         cmocka_unit_test(two_databases_have_two_secrets),
         cmocka_unit_test(the_search_path_does_not_matter),
         cmocka_unit_test(a_newer_breaking_schema_is_refused),
+        cmocka_unit_test(tables_of_citus_are_refused),
         cmocka_unit_test(an_older_server_leaves_newer_functions),
         cmocka_unit_test(a_newer_schema_that_breaks_nothing_is_accepted),
         cmocka_unit_test(an_ordinary_role_can_do_it_all),
