@@ -184,10 +184,11 @@ deb: dist ## build the Debian package in build/deb
 
 ##@ Test
 
-test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS for tests/run
+test: ## run all tests; SANITIZE=address,undefined for the sanitizers, CITUS=1 for Citus, TEST_ARGS for tests/run
 	@src/deps.sh test
 	@+$(SUBMAKE) programs
-	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) BENCH=$(HERE)/$(BENCH) SANITIZE=$(SANITIZE) tests/run $(TEST_ARGS)
+	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) BENCH=$(HERE)/$(BENCH) SANITIZE=$(SANITIZE) \
+		$(if $(CITUS),PGDISQUE_TEST_CITUS=1 )tests/run $(TEST_ARGS)
 
 test-systems: ## `make run`, `make test`, `make install` on a bare Debian 13, for an hour; SYSTEMS=sid for another
 	@src/deps.sh systems

@@ -228,17 +228,6 @@ static void test_two_servers(void **state) {
 
 /* ---- sessions that are not ---- */
 
-/* Does the server end by itself, with status 1, and say why? */
-static bool refuses(struct server *s) {
-    int status = -1;
-    bool refused = WAIT_UNTIL(has_ended(s->pid, &status), EVENTUALLY_MS) && status == 1 &&
-                   file_contains(s->log, refusal);
-
-    if (refused)
-        s->pid = 0;
-    return refused;
-}
-
 static void check_refusal(const char *mode, const char *settings) {
     struct pooler_process p;
     struct server s;
@@ -246,7 +235,7 @@ static void check_refusal(const char *mode, const char *settings) {
 
     pooler_start(&p, mode, settings);
     server_spawn(&s, through(&p, database), NULL);
-    assert_true(refuses(&s));
+    assert_true(server_refuses(&s, refusal));
     assert_int_equal(doctor_line_run(&out, "--table", "--database", through(&p, database), NULL), 2);
     if (!strstr(out, "error (pooler)") || !strstr(out, refusal))
         fail_msg("%s", out);
@@ -306,7 +295,7 @@ static void test_a_mode_that_changes(void **state) {
     EVENTUALLY(file_contains(p.log, "re-reading config"));
     confirmed += ask(c, "ADDJOB kept b 0")[0] == '+';
     end_sessions();
-    assert_true(refuses(&s));
+    assert_true(server_refuses(&s, refusal));
     assert_in_range(postgres_number(direct, "select count(*) from pgdisque.job"), confirmed, 2);
     redisFree(c);
     pooler_kill(&p);

@@ -62,6 +62,16 @@ int run_suite(const char *name, const struct CMUnitTest *tests, size_t count, CM
     return failed || servers_complained() ? 1 : 0;
 }
 
+bool server_refuses(struct server *s, const char *reason) {
+    int status = -1;
+    bool refused =
+        WAIT_UNTIL(has_ended(s->pid, &status), EVENTUALLY_MS) && status == 1 && file_contains(s->log, reason);
+
+    if (refused)
+        s->pid = 0;
+    return refused;
+}
+
 redisContext *client_open_on(const struct server *s) {
     struct timeval limit = { .tv_sec = patience(REPLY_SECONDS * 1000) / 1000 };
     redisContext *c = redisConnectWithTimeout("127.0.0.1", s->port, limit);

@@ -85,6 +85,9 @@ long long info_number(redisContext *c, const char *name);
 /* How many clients wait in GETJOB on the server now. */
 long long blocked_clients(void);
 
+/* Does the server end by itself, with status 1, and say why? */
+bool server_refuses(struct server *s, const char *reason);
+
 /* A raw connection to the server, and to any. */
 void raw_open(struct wire *w);
 void raw_open_on(struct wire *w, const struct server *s);

@@ -27,6 +27,10 @@ static const char settings[] = "listen_addresses = ''\n"
                                "restart_after_crash = on\n"
                                "log_line_prefix = '%m [%p] '\n";
 
+const char citus_settings[] = "shared_preload_libraries = 'citus'\n"
+                              "max_worker_processes = 64\n"
+                              "max_prepared_transactions = 60\n";
+
 static bool has_program(const char *dir, const char *name) {
     char path[PATH_SIZE];
 
@@ -72,6 +76,10 @@ static void add_settings(const char *dir, const char *lines) {
         die("%s: %s", path, strerror(errno));
 }
 
+static bool uses_citus(void) {
+    return getenv("PGDISQUE_TEST_CITUS") != NULL;
+}
+
 /* initdb works in a directory of its own user's, made by us beforehand. */
 static void make_template(const char *dir) {
     char tmp[PATH_SIZE], program[PATH_SIZE], log[PATH_SIZE];
@@ -86,6 +94,8 @@ static void make_template(const char *dir) {
     give_to_postgres_user(tmp);
     run_command(&(struct spawn){ .argv = argv, .log = log, .unprivileged = true });
     add_settings(tmp, settings);
+    if (uses_citus())
+        add_settings(tmp, citus_settings);
     if (rename(tmp, dir) != 0)
         die("%s: %s", dir, strerror(errno));
 }
@@ -211,13 +221,15 @@ void postgres_stop(struct postgres *pg, bool at_once) {
 const char *postgres_conninfo(struct postgres *pg, const char *name) {
     char sql[96], own_name[32], conninfo[PATH_SIZE + 64];
 
+    snprintf(own_name, sizeof(own_name), "test%d", pg->databases);
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=postgres dbname=%s", pg->dir, name ? name : own_name);
     if (!name) {
-        snprintf(own_name, sizeof(own_name), "test%d", pg->databases++);
+        pg->databases++;
         snprintf(sql, sizeof(sql), "create database %s template template0", own_name);
         free(postgres_query(postgres_conninfo(pg, "postgres"), sql));
-        name = own_name;
+        if (uses_citus())
+            free(postgres_query(conninfo, "create extension citus"));
     }
-    snprintf(conninfo, sizeof(conninfo), "host=%s user=postgres dbname=%s", pg->dir, name);
     return forever(conninfo);
 }
 

@@ -9,7 +9,8 @@
 
 /*
  * A throwaway Postgres: a copy of a cluster that is made once per test run,
- * reachable by a unix socket only, without fsync.
+ * reachable by a unix socket only, without fsync. With PGDISQUE_TEST_CITUS
+ * each database that a test makes has the extension Citus.
  */
 struct postgres {
     pid_t pid; /* 0: not running */
@@ -31,6 +32,9 @@ void postgres_back_up(const struct postgres *pg, struct postgres *copy);
 void postgres_resume(struct postgres *pg);
 /* A fast shutdown. With at_once an immediate shutdown, after which Postgres needs recovery. */
 void postgres_stop(struct postgres *pg, bool at_once);
+
+/* Lines for postgresql.conf that Citus needs. Each database with the extension has a worker process. */
+extern const char citus_settings[];
 
 /* The path of a program of Postgres, which lives until the process ends. The second function runs our own program as
  * the user of Postgres, so that the program can open the files of Postgres. */
