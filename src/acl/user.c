@@ -520,6 +520,16 @@ bool user_may_queue(const struct user *u, unsigned right, unsigned access, struc
     return false;
 }
 
+bool user_may_all_queues(const struct user *u, unsigned right) {
+    for (size_t i = 0; i < selector_count(u); i++) {
+        const struct selector *s = selector_of(u, i);
+
+        if (selector_may_run(s, right, NULL) && s->all_queues)
+            return true;
+    }
+    return false;
+}
+
 bool user_may_channel(const struct user *u, unsigned right, struct slice channel, bool is_pattern) {
     for (size_t i = 0; i < selector_count(u); i++) {
         const struct selector *s = selector_of(u, i);

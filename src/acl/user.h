@@ -95,6 +95,8 @@ bool user_may_call(const struct user *u, const struct acl_call *call, enum acl_d
 bool user_may_queue(const struct user *u, unsigned right, unsigned access, struct slice queue);
 /* The same for a channel, or for a pattern of PSUBSCRIBE. */
 bool user_may_channel(const struct user *u, unsigned right, struct slice channel, bool is_pattern);
+/* True if one selector allows the command with every queue. */
+bool user_may_all_queues(const struct user *u, unsigned right);
 /* True if a selector allows the command, with some argument. */
 bool user_may_run(const struct user *u, unsigned right);
 

@@ -540,8 +540,13 @@ bool waiters_has(const struct client *c) {
     return c->list_take != NULL || (c->taker != NULL && !c->taker->nohang);
 }
 
+/* A pattern without a user matches the queues of all users. */
 static bool may_take_from(const struct taker *taker, struct taker_source from) {
-    return from.q != NULL ? req_may_queue(taker->req, ACL_READ, from.q->name) : from.pattern->user != NULL;
+    const struct req *r = taker->req;
+
+    if (from.q != NULL)
+        return req_may_queue(r, ACL_READ, from.q->name);
+    return from.pattern->user != NULL || user_may_all_queues(r->user, r->right);
 }
 
 bool waiters_may_go_on(const struct client *c) {

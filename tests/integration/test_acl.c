@@ -91,19 +91,24 @@ static void test_waiting_for_a_job_needs_its_queue(void **state) {
 }
 
 /* A change that leaves the right does not end the wait. */
-static void test_waiting_clients_keep_other_rights(void **state) {
+static void check_keeper(const char *rights, const char *command, const char *change) {
     redisContext *admin = client_open();
-    redisContext *c = client_of_user(admin, "keeper", "+@all ~keep:*");
+    redisContext *c = client_of_user(admin, "keeper", rights);
 
-    (void)state;
-    later(c, "GETJOB FROM keep:a");
+    later(c, command);
     send_later(c);
     EVENTUALLY(client_is_listed(admin, "keeper", "flags=b"));
-    expect(admin, "+OK", "ACL SETUSER keeper -@admin resetkeys ~keep:a >other resetchannels");
+    expect(admin, "+OK", text_of("ACL SETUSER keeper %s >other", change));
     add_job(admin, "keep:a", "body", "");
     assert_non_null(strstr(next_reply(c), "body"));
     redisFree(c);
     redisFree(admin);
+}
+
+static void test_waiting_clients_keep_other_rights(void **state) {
+    (void)state;
+    check_keeper("+@all ~keep:*", "GETJOB FROM keep:a", "-@admin resetkeys ~keep:a resetchannels");
+    check_keeper("+@all allkeys allchannels", "GETJOB FROM keep:*", "-@admin resetchannels");
 }
 
 /* The pattern of a user with all rights matches the queues of all users. The rights on an escaped name are not in the
