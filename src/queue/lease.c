@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/node.h"
 #include "base/pool.h"
 #include "base/util.h"
 #include "queue/queue.h"
@@ -225,14 +226,28 @@ bool lease_remove(int64_t id) {
     return true;
 }
 
+/* A server that was away for a while watches its own leases again after its start. */
+static bool is_watched_by_peer(const struct lease *l) {
+    const struct node *n = l->owner == 0 ? NULL : node_by_number(l->owner);
+
+    return n != NULL && n->live;
+}
+
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
     struct lease *l = lease_find(id);
     bool same = l != NULL && l->row_until_us == row_until_us;
+    bool by_peer = l != NULL && is_watched_by_peer(l);
 
     *other_us = l == NULL || same ? 0 : l->row_until_us;
     if (l != NULL)
         lease_drop(l);
-    return same;
+    return same && !by_peer;
+}
+
+bool lease_is_own(int64_t id) {
+    const struct lease *l = lease_find(id);
+
+    return l != NULL && l->owner == 0;
 }
 
 /* ---- past leases ---- */

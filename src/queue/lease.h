@@ -61,11 +61,13 @@ void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, con
 void lease_set_last(int64_t id);
 /* Removes the lease. False if there was none. */
 bool lease_remove(int64_t id);
-/* The same, but true only if the lease expected row_until_us in the row. Otherwise another server has
- * changed the row, and its notification has not arrived yet. *other_us: the end in the row that a removed
- * lease of this kind expected, else 0. */
+/* The same, but true only if this server watched the lease, and the lease expected row_until_us in the row. Otherwise a
+ * peer must be told, because it watches the lease, too; or another server has changed the row, and its notification has
+ * not arrived yet. *other_us: the end in the row that a removed lease of the last kind expected, else 0. */
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us);
 bool lease_known(int64_t id);
+/* False also for a lease of lease_add_foreign(). */
+bool lease_is_own(int64_t id);
 /* Is this lease of lease_add_ahead() still there, and was it not given? */
 bool lease_is_ahead(struct job_key key, int64_t row_until_us);
 /* Is there a lease whose end in the row is later than at_us? A lease that is held may have ended. */

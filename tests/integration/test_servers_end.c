@@ -207,6 +207,25 @@ static void test_restarted_at_once(void **state) {
 
 #define STOPPED 12
 
+/* While B was away, the leader A watched the leases of B. B watches them again after its start. A command at A ends them
+ * at both. */
+static void test_leases_are_ended_after_its_return(void **state) {
+    const char *cancelled = add_job(at[B], "return", "x", "RETRY 5"), *done;
+
+    (void)state;
+    expect_job_at(B, "return", cancelled);
+    done = add_job(at[B], "return", "y", "RETRY 5");
+    expect_job_at(B, "return", done);
+    stop_one(B);
+    EVENTUALLY(hello_count(at[A]) == SERVERS - 1);
+    bring_back(B);
+    EVENTUALLY(hello_count(at[A]) == SERVERS && hello_count(at[C]) == SERVERS);
+    expect(at[A], ":1", "CANCEL %s", cancelled);
+    expect(at[A], ":1", "ACKJOB %s", done);
+    EVENTUALLY(jobs_in_database("return") == 0);
+    expect_truth("return");
+}
+
 static void test_stopped_for_a_while(void **state) {
     const char *ids[STOPPED], *delayed, *ending;
     int64_t stopped;
@@ -436,6 +455,7 @@ int main(void) {
         TEST(test_killed_before_it_could_tell),
         TEST(test_killed_before_it_could_tell_and_back),
         TEST(test_restarted_at_once),
+        TEST(test_leases_are_ended_after_its_return),
         TEST(test_stopped_for_a_while),
         TEST(test_joins_under_load),
         TEST(test_channels_are_cut),
