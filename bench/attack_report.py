@@ -3,7 +3,7 @@
 from lib.base import median, percentile, ratio
 
 RATIO_LIMIT = 2.0
-# Of the server apart from maxmemory: code, heap that is free again, connections' structures.
+# The bytes of the server beside maxmemory: code, heap that is free again, connections' structures.
 FIXED_MB = 64
 
 HEADER = (f"{'attack':26} {'PING p50':>9} {'during':>9} {'p99':>9} {'during':>9} {'ratio':>6} "

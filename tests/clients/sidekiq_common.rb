@@ -1,4 +1,4 @@
-# What the programs about Sidekiq share: the connection, a job class, worker processes, checks.
+# The parts that the programs about Sidekiq share: the connection, a job class, worker processes, checks.
 begin
   require 'sidekiq'
   require 'sidekiq/api'

@@ -15,7 +15,7 @@ let port;
 let there;
 let here;
 
-// One that takes a job and never ends it; its locks last for a second.
+// A worker that takes a job and never ends it. Its locks last for a second.
 const WORKERS = {
   bull: `const Queue = require('bull');
     new Queue('held', { redis: { port: PORT }, settings: { lockDuration: 1000, lockRenewTime: 400 } })
@@ -94,7 +94,7 @@ async function testQueue(kind) {
   await queue.close();
 }
 
-// What is under way stays until the worker is dead and its lock has ended; with the tries that are left.
+// A running job stays until the worker is dead and its lock has ended. Then it moves with the tries that are left.
 async function testHeld(kind) {
   const queue = QUEUES[kind]('held');
   await queue.add('held', { n: 1 }, { attempts: 3 });
@@ -109,7 +109,7 @@ async function testHeld(kind) {
   await queue.close();
 }
 
-// What recurs, and what a parent waits for.
+// The import refuses recurring jobs and jobs that a parent waits for.
 async function testRefused(kind) {
   const queue = QUEUES[kind]('odd');
   await queue.add('again', { n: 1 }, { repeat: { every: 3600000 } });

@@ -17,7 +17,7 @@ import urllib.request
 import redis
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Of the whole test.
+# The time for the whole test.
 LIMIT_S = 50 * (5 if os.environ.get("PGDISQUE_TEST_SLOW", "0") not in ("", "0") else 1)
 # Values of Grafana's own variables.
 VARIABLES = {"$__rate_interval": "1m", "$server": ".*", "$queue": ".*"}

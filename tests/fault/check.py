@@ -248,7 +248,7 @@ class Checker:
         """WORKING and DEQUEUE begin the retry time anew."""
         if op.kind != "o" or op.count() == 0:
             return
-        # Of two commands with replies in a row, the later command was executed later.
+        # If two commands have replies in a row, the later command was executed later.
         after = [d for d in job.deliveries if d.op.end > op.end + JITTER * self.slow and
                  (d.op.begin > op.end or not self.stood_still(d))]
         if not after or self.requeued(job, op.begin, after[0].op.end):

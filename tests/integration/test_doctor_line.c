@@ -54,7 +54,7 @@ static void test_other_actions(void **state) {
     assert_null(strstr(out, "connection"));
 }
 
-/* Of several hosts the doctor examines the primary. */
+/* The doctor examines the primary of several hosts. */
 static void test_several_hosts(void **state) {
     const char *database = strchr(server.database, '=') + 1, *out;
 

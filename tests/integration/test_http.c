@@ -499,7 +499,7 @@ static size_t bytes_until_end(struct wire *w) {
     return bytes;
 }
 
-/* Of long replies that no client reads, the server keeps as many as its bound permits. */
+/* The server keeps long replies that no client reads only up to its bound. */
 static void test_unread_replies(void **state) {
     static const char *const run =
         "POST /api/command HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" JSON_TYPE

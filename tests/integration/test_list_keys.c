@@ -113,7 +113,7 @@ static void test_renamed_by_all(void **state) {
     assert_int_equal(jobs_in_database("part0") + jobs_in_database("part1") + jobs_in_database("part2"), 5);
 }
 
-/* So many jobs move over a connection of their own. Until its end, clients push to the old list,
+/* A list of this length moves over a connection of its own. Until its end, clients push to the old list,
  * and use another list. */
 static void test_a_long_list_is_renamed(void **state) {
     struct wire w;

@@ -62,7 +62,7 @@ class Browser {
     await page.context().close();
   }
 
-  // What has gone wrong since the last call.
+  // The problems since the last call.
   takeProblems() {
     return this.problems.splice(0);
   }

@@ -161,7 +161,7 @@ static void tables_of_citus_are_refused(void **state) {
     assert_null(migrate_over(conninfo));
 }
 
-/* Of two servers the newer one sets the functions, in either order of their connections. */
+/* The newer of two servers sets the functions, in either order of their connections. */
 static void an_older_server_leaves_newer_functions(void **state) {
     const char *conninfo = database_new();
     const char *version = text_of("%d", sql_api_version);

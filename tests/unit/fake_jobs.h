@@ -28,7 +28,7 @@ struct fake_job {
 static struct fake_job fake_jobs[FAKE_JOBS];
 static int fake_job_count;
 static int64_t fake_lease_end;
-/* Of the next claimed jobs. */
+/* The values of the next claimed jobs. */
 static int32_t fake_retry;
 static bool fake_last_attempt;
 

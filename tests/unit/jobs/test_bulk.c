@@ -240,7 +240,7 @@ static void test_for_ever(void **state) {
 
 /* ---- RENAME ---- */
 
-/* So few jobs move over the write connection. */
+/* A list of this length moves over the write connection. */
 static struct queue *few_jobs(void) {
     struct queue *q = queue_named("q1");
 

@@ -66,8 +66,8 @@ static void test_walk_is_refused_for_ever(void **state) {
     }
 }
 
-/* So many leases end during a claim that the server searches for them from the beginning. None of these jobs lies
- * before the scan position. */
+/* The server searches for jobs from the beginning if more leases end during a claim than it remembers. None of these
+ * jobs lies before the scan position. */
 static void test_many_returned_while_a_walk_is_under_way(void **state) {
     struct queue *q = queue_named("q1");
     int64_t first = job_new_id(clock_db(), 1);
