@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
@@ -133,7 +134,7 @@ static void batch_new_encode(struct params *p, struct task *t) {
     params_set_int8(p, 7, job_ref_key(&b->parent).id);
     params_set_int8(p, 8, b->success_id);
     params_set_bytea_or_null(p, 9, b->success);
-    params_set_time(p, 10, job_created_us(b->id) + at_most(b->ttl, INT32_MAX) * US_PER_S);
+    params_set_time(p, 10, job_created_us(b->id) + int64_least(b->ttl, INT32_MAX) * US_PER_S);
     params_set_bool(p, 11, t->client_txn != NULL);
 }
 

@@ -2,12 +2,12 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "commands/scan_cursors.h"
 #include "config/config.h"
-#include "jobs/add_options.h"
 #include "jobs/id_list.h"
 #include "jobs/job_filter.h"
 #include "jobs/job_view.h"
@@ -380,8 +380,8 @@ static void scan_send(struct req *r) {
     const struct queue *q = queue_find_id(s->at.queue_id);
     size_t each = !s->whole ? 0 : q != NULL ? queue_job_bytes(q) : SCAN_JOB_BYTES;
 
-    s->rows = at_most(s->left, scan_in_txn(r) ? SCAN_MOST : SCAN_PAGE);
-    s->bytes = scan_in_txn(r) ? s->bytes_left : at_most(s->bytes_left, PAGE_BYTES);
+    s->rows = int64_least(s->left, scan_in_txn(r) ? SCAN_MOST : SCAN_PAGE);
+    s->bytes = scan_in_txn(r) ? s->bytes_left : int64_least(s->bytes_left, PAGE_BYTES);
     task_reads(&r->task, s->rows * (1 + (int64_t)(each / OP_ROW_BYTES)));
     batch_add_row(&r->task, scan_op(s));
 }
@@ -426,7 +426,7 @@ static void start_scan(struct req *r, struct job_scan *s) {
 
 /* BUSYLOOP reads all jobs. */
 static void scan_bound(struct job_scan *s) {
-    s->left = s->busyloop ? INT64_MAX : s->count < 1 ? 1 : at_most(s->count, SCAN_MOST);
+    s->left = s->busyloop ? INT64_MAX : s->count < 1 ? 1 : int64_least(s->count, SCAN_MOST);
     s->bytes_left = s->busyloop ? INT64_MAX : config.batch_max_bytes;
 }
 

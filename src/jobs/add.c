@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
@@ -829,7 +830,7 @@ static void add_insert(struct add *a) {
         queue_note_body(a->q, a->bodies[i].len + a->rare.len);
     }
     if (a->timeout_ms > 0 && r->task.client_txn == NULL)
-        timer_set(&a->timeout, clock_mono() + at_most(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
+        timer_set(&a->timeout, clock_mono() + int64_least(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
     a->q->users++;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, (int64_t)a->count);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "batch/replication_state.h"
 #include "jobs/id_list.h"
 #include "net/headers.h"
@@ -84,10 +85,10 @@ static void fill_in_attempts(struct add_options *o, const struct queue *q) {
 
 /* Limits times to the range of the columns, 68 years. */
 static void limit_seconds(struct add_options *o) {
-    o->ttl = at_most(o->ttl, INT32_MAX);
-    o->delay = at_most(o->delay, INT32_MAX);
-    o->unique_for = at_most(o->unique_for, INT32_MAX);
-    o->retry = at_most(o->retry, INT32_MAX);
+    o->ttl = int64_least(o->ttl, INT32_MAX);
+    o->delay = int64_least(o->delay, INT32_MAX);
+    o->unique_for = int64_least(o->unique_for, INT32_MAX);
+    o->retry = int64_least(o->retry, INT32_MAX);
 }
 
 static const char *unique_conflict(const struct add_options *o) {

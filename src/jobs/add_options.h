@@ -68,10 +68,6 @@ struct add_options {
     struct add_flow flow;
 };
 
-static inline int64_t at_most(int64_t value, int64_t limit) {
-    return value < limit ? value : limit;
-}
-
 /* Time to live in seconds of a list element whose queue sets none: the maximum of the column. */
 #define LIST_TTL INT32_MAX
 

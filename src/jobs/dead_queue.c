@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/add_options.h"
 #include "jobs/job.h"
 #include "queue/observer.h"
 #include "queue/queue_iter.h"
@@ -60,13 +60,13 @@ static struct dead_work *dead_work_new(struct req *r, struct queue *q, const str
 static int32_t rows_to_look_at(const struct dead_filter *f) {
     bool searches = job_filter_selects(&f->match) || f->older >= 0 || f->newer >= 0;
 
-    return searches ? DEAD_PAGE : (int32_t)at_most(f->count, DEAD_PAGE);
+    return searches ? DEAD_PAGE : (int32_t)int64_least(f->count, DEAD_PAGE);
 }
 
 static void dead_page_send(struct req *r) {
     const struct dead_filter *f = &((const struct dead_work *)r->data)->how.filter;
 
-    task_reads(&r->task, rows_to_look_at(f) + TASK_CHANGED_ROW * at_most(f->count, DEAD_PAGE));
+    task_reads(&r->task, rows_to_look_at(f) + TASK_CHANGED_ROW * int64_least(f->count, DEAD_PAGE));
     batch_add(&r->task);
 }
 
@@ -85,7 +85,7 @@ static void dead_page_encode(struct params *p, const struct dead_work *w) {
     params_set_int8(p, 2, w->after.id);
     params_set_int4(p, 3, rows_to_look_at(f));
     params_set_time(p, 4, clock_db());
-    params_set_int8(p, 5, at_most(f->count, DEAD_PAGE));
+    params_set_int8(p, 5, int64_least(f->count, DEAD_PAGE));
     params_set_bytea_or_null(p, 6, f->match.error);
     set_age(p, 7, f->older);
     set_age(p, 8, f->newer);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -24,8 +25,10 @@
 #define PRUNE_LIMIT 10000
 #define BATCHES_LIMIT 1000
 #define EXPIRED_LIMIT 1000
-/* The next search waits for this many times the duration of the last one, and at least a second after the last page. */
+/* The next search waits for this many times the duration of the last one, and at least a second after the last page. The
+ * most time is for a server or a database that stood still: its search took no work. */
 #define LOOK_SHARE 20
+#define LOOK_REST_MOST_US (2 * US_PER_S)
 /* Settled jobs stay for a while: a client may name them as predecessors. Complete batches stay for a day. With failed or
  * cancelled jobs they stay for 30 days, because these may be revived. */
 #define JOB_KEEP_US (60 * US_PER_S)
@@ -257,6 +260,13 @@ static void holds_look_begin(struct params *p) {
     params_set_int4(p, 1, LOOK_LIMIT);
 }
 
+/* clock_mono() at the end of the rest after a search. */
+static int64_t flow_rest_end(int64_t sent_us) {
+    int64_t now = clock_mono(), rest = (now - sent_us) * LOOK_SHARE;
+
+    return now + int64_least(rest, LOOK_REST_MOST_US);
+}
+
 /* The columns are id and has_ended. The last row is the last job of the page. After the last page, the next search begins
  * with the first. */
 static void flow_search_done(struct task *t, const PGresult *rows) {
@@ -267,7 +277,7 @@ static void flow_search_done(struct task *t, const PGresult *rows) {
         if (row_bool(rows, i, COL_STUCK_FLOWS_HAS_ENDED))
             flow_job_ended(row_int8(rows, i, COL_STUCK_FLOWS_ID));
     s->after = n > 0 ? row_int8(rows, n - 1, COL_STUCK_FLOWS_ID) : 0;
-    s->next_us = clock_mono() + (clock_mono() - s->sent_us) * LOOK_SHARE;
+    s->next_us = flow_rest_end(s->sent_us);
     if (s->after == 0 && s->next_us < clock_mono() + US_PER_S)
         s->next_us = clock_mono() + US_PER_S;
 }
@@ -354,7 +364,7 @@ static void flows_prune_begin(struct params *p) {
 static void flows_prune_done(struct task *t, const PGresult *rows) {
     (void)t;
     flow_prune.after = PQntuples(rows) > 0 ? row_int8(rows, 0, COL_PRUNE_FLOWS_ID) : 0;
-    flow_prune.next_us = clock_mono() + (clock_mono() - flow_prune.sent_us) * LOOK_SHARE;
+    flow_prune.next_us = flow_rest_end(flow_prune.sent_us);
 }
 
 LOOK_OP(prune_flows, flows_prune_begin, flows_prune_done);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
@@ -181,7 +182,7 @@ void sorted_set_remove(struct sorted_set *s) {
 }
 
 static int64_t range_limit(const struct set_range *g, int64_t most) {
-    return g->limit < 0 ? most : at_most(g->limit, most);
+    return g->limit < 0 ? most : int64_least(g->limit, most);
 }
 
 /* A range without a limit may be the whole set, and one that drops members reads it. */
