@@ -138,10 +138,7 @@ class History:
     def connect(self):
         """Ties deliveries and commands on IDs to the jobs."""
         by_id = self.by_id = {}
-        first = self.first = {}  # with REPLACE: the Job of the first ADDJOB that replied an ID
-        for op in sorted(self.ops.values(), key=lambda op: op.end):
-            if op.verb == "a" and op.kind == "o" and self.jobs[op.args[0]].queue == REPLACED:
-                first.setdefault(op.reply, self.jobs[op.args[0]])
+        self.find_first()
         for op in self.ops.values():
             if op.verb == "a" and op.kind == "o" and self.jobs[op.args[0]].key is None:
                 self.meet(by_id, op.reply, self.jobs[op.args[0]])
@@ -157,6 +154,19 @@ class History:
                 self.act(by_id, op, job_id)
         for job in [*self.jobs.values(), *self.scheduled.values()]:
             job.deliveries.sort(key=lambda d: d.op.end)
+
+    def find_first(self):
+        """With REPLACE: the Job of the first ADDJOB that replied an ID, or of an earlier one without a reply whose body came."""
+        first = self.first = {}
+        for op in sorted(self.ops.values(), key=lambda op: op.end):
+            if op.verb == "a" and op.kind == "o" and self.jobs[op.args[0]].queue == REPLACED:
+                first.setdefault(op.reply, self.jobs[op.args[0]])
+        for op in self.ops.values():
+            for text in op.reply.split() if op.verb == "g" and op.kind == "o" else ():
+                d = Delivery(op, text)
+                job = self.jobs.get(d.token)
+                if d.id in first and job is not None and job.op.begin < first[d.id].op.begin:
+                    first[d.id] = job
 
     @staticmethod
     def meet(by_id, job_id, job):

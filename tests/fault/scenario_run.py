@@ -263,6 +263,11 @@ class ScenarioRun:
              " and j.ready_at <= clock_timestamp() and j.expires_at > clock_timestamp()"
              " and j.wake_at is distinct from j.ready_at group by q.name")
 
+    # Jobs that a server should have ended: no claim takes them, and no QLEN counts them.
+    EXHAUSTED = ("select q.name, j.id, j.owner, j.deliveries, j.attempts, j.ready_at from pgdisque.job j"
+                 " join pgdisque.queue q on q.id = j.queue_id"
+                 " where j.ready_at <= clock_timestamp() and j.deliveries >= j.attempts")
+
     def lengths(self):
         """The differences of a server's QLEN or QSTAT from the table, or from another server."""
         wrong = []
@@ -281,7 +286,8 @@ class ScenarioRun:
         try:
             until(lambda: not self.lengths(), SETTLE_S, "QLEN and QSTAT agree with the table, at every server")
         except Failure as e:
-            self.verdict.add("I11", f"{e}: {'; '.join(self.lengths()[:6])}")
+            ended = [" ".join(map(str, row)) for row in self.environment.postgres.sql(self.EXHAUSTED)]
+            self.verdict.add("I11", f"{e}: {'; '.join(self.lengths()[:6])}; exhausted jobs: {'; '.join(ended[:6]) or 'none'}")
         full = max((int(count) for name, count in self.environment.postgres.sql(
             "select q.name, count(*) from pgdisque.queue q join pgdisque.job j on j.queue_id = q.id"
             f" where q.name = '\\x{self.full_queue().hex()}' group by 1")), default=0)
