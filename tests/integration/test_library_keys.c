@@ -121,6 +121,23 @@ static void test_members_are_shared(void **state) {
     EVENTUALLY(jobs_in_database("queue:queue-of-all") == 0);
 }
 
+/* Outside of MULTI, so many members are removed in two statements. */
+#define REMOVED 1000
+
+/* A range that is removed in a transaction does not contain the members that a later command of it adds. */
+static void test_removed_range_in_transaction(void **state) {
+    (void)state;
+    for (int i = 0; i < REMOVED; i++)
+        later(at[A], "ZADD schedule 4000000000 %s", member("removed", i));
+    for (int i = 0; i < REMOVED; i++)
+        assert_string_equal(next_reply(at[A]), ":1");
+    expect(at[A], "+OK", "MULTI");
+    expect(at[A], "+QUEUED", "ZREMRANGEBYSCORE schedule 4000000000 4000000000");
+    expect(at[A], "+QUEUED", "ZADD schedule 4000000000 %s", member("removed", REMOVED));
+    expect(at[A], "[:1000 :1]", "EXEC");
+    expect(at[A], ":1", "ZREMRANGEBYSCORE schedule 4000000000 4000000000");
+}
+
 /* Takes a member at server n, and notes the number at its end. False if none is queued. */
 static bool take_member(int n, const char *queue, int *taken) {
     const char *text;
@@ -199,10 +216,15 @@ static void test_members_survive_a_crash_of_postgres(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_increments_add_up),         TEST(test_refused_increments_beside_adds),
-        TEST(test_slow_removals_beside_adds), TEST(test_values_are_shared),
-        TEST(test_members_are_shared),        TEST(test_members_survive_a_killed_server),
-        TEST(test_members_and_lost_sessions), TEST(test_members_survive_a_crash_of_postgres),
+        TEST(test_increments_add_up),
+        TEST(test_refused_increments_beside_adds),
+        TEST(test_slow_removals_beside_adds),
+        TEST(test_values_are_shared),
+        TEST(test_members_are_shared),
+        TEST(test_removed_range_in_transaction),
+        TEST(test_members_and_lost_sessions),
+        TEST(test_members_survive_a_killed_server),
+        TEST(test_members_survive_a_crash_of_postgres),
     };
 
     return RUN_SUITE("library-keys", tests);
