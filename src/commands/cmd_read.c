@@ -371,17 +371,14 @@ static const char *cursor_refusal(const struct req *r, struct job_scan *s) {
     return NULL;
 }
 
-static bool scan_in_txn(const struct req *r) {
-    return r->task.client_txn != NULL;
-}
-
 static void scan_send(struct req *r) {
     struct job_scan *s = r->data;
     const struct queue *q = queue_find_id(s->at.queue_id);
     size_t each = !s->whole ? 0 : q != NULL ? queue_job_bytes(q) : SCAN_JOB_BYTES;
+    bool in_txn = r->task.client_txn != NULL;
 
-    s->rows = int64_least(s->left, scan_in_txn(r) ? SCAN_MOST : SCAN_PAGE);
-    s->bytes = scan_in_txn(r) ? s->bytes_left : int64_least(s->bytes_left, PAGE_BYTES);
+    s->rows = int64_least(s->left, in_txn ? SCAN_MOST : SCAN_PAGE);
+    s->bytes = int64_least(s->bytes_left, page_bytes(in_txn));
     task_reads(&r->task, s->rows * (1 + (int64_t)(each / OP_ROW_BYTES)));
     batch_add_row(&r->task, scan_op(s));
 }
@@ -514,7 +511,7 @@ static bool scan_goes_on(const struct req *r, bool page_is_full) {
 
     if (s->at.stage == STAGE_END || req_is_orphan(r))
         return false;
-    return s->busyloop || (page_is_full && s->left > 0 && s->bytes_left > 0 && !scan_in_txn(r));
+    return s->busyloop || (page_is_full && s->left > 0 && s->bytes_left > 0);
 }
 
 static void scan_done(struct task *t, const PGresult *rows) {

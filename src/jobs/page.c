@@ -33,9 +33,13 @@ static int64_t likely_rows(const struct page *p) {
     return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
+int64_t page_bytes(bool in_txn) {
+    return in_txn || config.batch_max_bytes < PAGE_BYTES ? config.batch_max_bytes : PAGE_BYTES;
+}
+
 void page_plan(struct page *p, int64_t skipped) {
     p->in_txn = p->req->task.client_txn != NULL;
-    p->bytes = p->in_txn || config.batch_max_bytes < PAGE_BYTES ? config.batch_max_bytes : PAGE_BYTES;
+    p->bytes = page_bytes(p->in_txn);
     p->rows = likely_rows(p);
     if (p->rows > p->wanted)
         p->rows = p->wanted;

@@ -33,6 +33,8 @@ struct page {
     size_t count; /* elements in found */
 };
 
+/* The most bytes of a page, without the last row. */
+int64_t page_bytes(bool in_txn);
 void page_init(struct page *p, struct req *r, struct queue *q, int64_t wanted);
 /* Sets the limits of rows and bytes for the next statement, and what it reads (task_reads()) after it has skipped so many
  * jobs. */

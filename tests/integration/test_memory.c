@@ -393,6 +393,22 @@ static void test_in_a_transaction_a_page_is_all(void **state) {
     freeReplyObject(r);
 }
 
+/* The first page of JSCAN BUSYLOOP takes no more of a transaction than the pages of other commands. */
+static void test_in_a_transaction_a_scan_has_pages(void **state) {
+    redisReply *r;
+
+    (void)state;
+    expect(control, "+OK", "CONFIG SET maxmemory 36mb batch-max-bytes 64kb");
+    expect(control, "+OK", "MULTI");
+    expect(control, "+QUEUED", "JSCAN BUSYLOOP QUEUE long REPLY all");
+    r = redisCommand(control, "EXEC");
+    assert_int_equal(r->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(r->element[0]->elements, 2);
+    assert_int_equal(r->element[0]->element[1]->elements, LONG_LIST);
+    freeReplyObject(r);
+    expect(control, "+OK", "CONFIG SET maxmemory 256mb batch-max-bytes 1mb");
+}
+
 /* Queues the command 64 times in a transaction, whose results would take 64 MB. */
 static void expect_too_large(const char *command) {
     expect(control, "+OK", "MULTI");
@@ -566,6 +582,7 @@ int main(void) {
         cmocka_unit_test(test_long_reads_come_in_pages),
         cmocka_unit_test(test_long_reads_of_a_stack),
         cmocka_unit_test(test_in_a_transaction_a_page_is_all),
+        cmocka_unit_test(test_in_a_transaction_a_scan_has_pages),
         cmocka_unit_test(test_a_scan_stops_at_its_bytes),
         cmocka_unit_test(test_a_long_read_while_elements_go),
         cmocka_unit_test(test_a_reader_over_the_budget_is_evicted),
