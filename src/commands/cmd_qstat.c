@@ -34,8 +34,7 @@ struct queue_count {
     struct queue *q;
     int64_t sum;     /* QLEN: the jobs of the other states */
     bool done;       /* QLEN: DONE is named */
-    bool after;      /* QLEN: AFTER is named */
-    bool held;       /* QLEN: HELD is named */
+    bool after;      /* QLEN: AFTER is named, which includes HELD */
     int64_t running; /* QSTAT: the jobs that use a slot; -1: the queue has no slots */
 };
 
@@ -72,7 +71,6 @@ static void len_in_database(struct req *r, struct queue *q, const bool named[LEN
     c->sum = sum;
     c->done = named[LEN_DONE];
     c->after = named[LEN_AFTER];
-    c->held = named[LEN_HELD];
 }
 
 /* A state that is named twice counts once. */
@@ -242,7 +240,7 @@ static void waiting_encode(struct params *p, struct task *t) {
     const struct queue_count *c = REQ_OF_TASK(t)->data;
 
     queue_count_encode(p, t);
-    params_int2(p, 2, c->held);
+    params_int2(p, 2, !c->after);
 }
 
 static void running_end(struct task *t, const PGresult *rows) {
@@ -275,9 +273,8 @@ static void waiting_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct queue_count *c = r->data;
 
-    if (c->after)
-        c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_WAITING);
-    c->sum += row_int8(rows, (int)t->first_row, COL_COUNT_WAITING_HELD);
+    c->sum +=
+        row_int8(rows, (int)t->first_row, c->after ? COL_COUNT_WAITING_WAITING : COL_COUNT_WAITING_HELD);
     if (c->done) {
         count_kept(r);
         return;
