@@ -171,15 +171,30 @@ static void flow_end_next(struct flow_end *e) {
     }
 }
 
-static void flow_end_rows(struct task **tasks, const PGresult *rows) {
-    follow_ups_set_cause(&CONTAINER_OF(tasks[0], struct flow_end, task)->follow_up);
+/* The tasks are not in the order of their follow-ups, because a follow-up that another one causes has the number of that
+ * one. */
+static const struct follow_up *flow_first_of(struct task **tasks, size_t count) {
+    const struct follow_up *first = &CONTAINER_OF(tasks[0], struct flow_end, task)->follow_up;
+
+    for (size_t i = 1; i < count; i++) {
+        const struct follow_up *f = &CONTAINER_OF(tasks[i], struct flow_end, task)->follow_up;
+
+        if (f->number < first->number)
+            first = f;
+    }
+    return first;
+}
+
+/* A row does not tell which of the tasks has caused it. */
+static void flow_end_rows(struct task **tasks, size_t count, const PGresult *rows) {
+    follow_ups_set_cause(flow_first_of(tasks, count));
     for (int i = 0; i < PQntuples(rows); i++)
         flow_end_row(tasks, rows, i);
     follow_ups_set_cause(NULL);
 }
 
 static void flow_end_done(struct task **tasks, size_t count, const PGresult *rows) {
-    flow_end_rows(tasks, rows);
+    flow_end_rows(tasks, count, rows);
     for (size_t i = 0; i < count; i++)
         flow_end_next(CONTAINER_OF(tasks[i], struct flow_end, task));
 }
@@ -199,7 +214,7 @@ END_OP(end_in_flows, .rows_most = ENDS_MOST);
 END_OP(end_in_flows_more, .alone = true);
 
 static void complete_done(struct task **tasks, size_t count, const PGresult *rows) {
-    flow_end_rows(tasks, rows);
+    flow_end_rows(tasks, count, rows);
     for (size_t i = 0; i < count; i++)
         flow_end_free(CONTAINER_OF(tasks[i], struct flow_end, task));
 }

@@ -1,21 +1,77 @@
-/* The searches for jobs whose ends were not counted. */
+/* Follow-ups of jobs that ended, and the searches for jobs whose ends were not counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/flows.h"
+#include "jobs/take.h"
+#include "queue/follow_up.h"
 
-static struct op *const ops[] = { &op_stuck_flows, &op_stuck_holds, &op_stuck_batches, &op_close_old_batches,
-                                  NULL };
+static struct op *const ops[] = { &op_end_in_flows,   &op_stuck_flows,       &op_stuck_holds,
+                                  &op_stuck_batches,  &op_close_old_batches, NULL };
 
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, NULL);
+    return fake_batch_start(ops, take_plan);
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    getters_stop();
+    return 0;
+}
+
+/* A row of end_in_flows.sql whose other columns are null. */
+static void set_row(PGresult *res, int row, int kind) {
+    for (int col = 0; col < COLUMNS_END_IN_FLOWS; col++)
+        assert_int_equal(PQsetvalue(res, row, col, NULL, -1), 1);
+    fake_set_int(res, row, COL_END_IN_FLOWS_KIND, 4, kind);
+}
+
+/* The ends of `count` jobs were counted. They have ended the job `next`, unless it is 0. */
+static void commit_ends(int count, int64_t next) {
+    PGresult *res = fake_rows(COLUMNS_END_IN_FLOWS);
+
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), 0), count);
+    for (int i = 0; i < count; i++) {
+        set_row(res, i, 3);
+        fake_set_int(res, i, COL_END_IN_FLOWS_ORDINAL, 4, i + 1);
+    }
+    if (next != 0) {
+        set_row(res, count, 2);
+        fake_set_int(res, count, COL_END_IN_FLOWS_ID, 8, next);
+    }
+    fake_commit(fake_write_conn(), &res);
+}
+
+/* The follow-up of job 11 comes from that of job 1, and is queued behind that of job 2. The job that it ends belongs to
+ * the follow-ups of job 1, too. */
+static void test_follow_ups_of_several_jobs(void **state) {
+    uint64_t first;
+
+    (void)state;
+    clock_turn();
+    flow_job_ended(1);
+    first = follow_ups_last(0);
+    batch_flush();
+    flow_job_ended(2);
+    commit_ends(1, 11);
+    batch_flush();
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 0, 0), 2);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 0, 1), 11);
+    commit_ends(2, 12);
+    assert_false(follow_ups_have_ended(first));
+    batch_flush();
+    commit_ends(1, 0);
+    assert_true(follow_ups_have_ended(first));
+    assert_int_equal(follow_ups_last(0), 0);
 }
 
 static void pass_time(int64_t us) {
@@ -55,8 +111,10 @@ static void test_a_stop_is_no_work(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_a_stop_is_no_work, getters_setup,
-                                                                        getters_teardown) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_follow_ups_of_several_jobs, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_a_stop_is_no_work, getters_setup, stop),
+    };
 
     return cmocka_run_group_tests_name("flows", tests, group_start, fake_batch_stop);
 }
