@@ -9,7 +9,8 @@
  * that are `alone` and take no jobs are bounded. Their tasks are:
  *
  * - Heavy: the statement reads or changes many rows (task_cost()). LREM in a long list is an example. Each heavy task has a
- *   transaction of its own, behind the tasks that it must find (found_by_heavy). The heavy tasks of a connection are sent one after the other, and their users take turns.
+ *   transaction of its own, behind the tasks that it must find (found_by_heavy). The heavy tasks of a connection are
+ *   sent one after the other, and their users take turns.
  *   While other tasks wait, heavy tasks then rest for as long as the last one took. So they get at most half of the time.
  *   Heavy reads have CONN_LONG, a connection of their own. Until it is connected, they are sent over CONN_READ.
  * - Light: they share transactions. All light statements of a transaction together read COST_MOST rows at most.

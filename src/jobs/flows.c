@@ -45,8 +45,8 @@ struct flow_end {
     bool has_more;   /* more jobs wait for it */
     bool has_page;   /* the statement counted some of them */
     bool after_holds;
-    int64_t
-        after; /* with after_holds: the next page of its successors begins after this one; 0: with the first */
+    /* With after_holds: the next page of its successors begins after this one; 0: with the first. */
+    int64_t after;
 };
 
 static void flow_end_send(struct flow_end *e) {

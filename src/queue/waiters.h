@@ -77,8 +77,8 @@ struct taker {
     enum taker_state state;
     enum taker_order order;
     bool nohang;
-    uint64_t
-        after_follow_up; /* with nohang: the number of the last follow-up that it waits for; follow_up.h */
+    /* With nohang: the number of the last follow-up that it waits for; follow_up.h. */
+    uint64_t after_follow_up;
     bool moves;    /* it moves elements to another list; they stay there, so the client must get the reply */
     unsigned form; /* of the reply of GETJOB: JOBS_WITH_COUNTERS ... */
     bool has_waited; /* it has waited, so it is served one job, whatever `count` is */
@@ -88,7 +88,7 @@ struct taker {
     uint64_t arrival;    /* order of arrival */
     int64_t deadline_us; /* clock_mono(); 0: no timeout */
     struct timer timeout;
-    struct fair_node in_fresh; /* in the list of fresh requests, or of those whose patterns are not settled */
+    struct fair_node in_fresh; /* in the list of fresh, of held, or of unsettled requests: waiters.c */
     /* Claiming: the places in the reply. A claimed row fills one place, and a place can stay empty. */
     struct job *jobs;
     size_t places;
