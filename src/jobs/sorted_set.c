@@ -24,7 +24,6 @@ static struct sorted_set *sorted_set_of(const struct task *t) {
 static void sorted_set_send(struct sorted_set *s, struct op *op, int64_t reads) {
     struct req *r = s->req;
 
-    s->in_txn = r->task.client_txn != NULL;
     r->data = s;
     r->task.op = op;
     r->task.rows = s->count > 0 ? (uint32_t)s->count : 1;
@@ -202,14 +201,14 @@ static void range_encode(struct params *p, const struct sorted_set *s, int64_t m
     params_set_time(p, 7, clock_db());
 }
 
-static int64_t removed_most(bool in_txn) {
-    return in_txn ? REMOVED_MOST_IN_TXN : REMOVED_MOST;
+static int64_t removed_most(const struct task *t) {
+    return t->client_txn != NULL ? REMOVED_MOST_IN_TXN : REMOVED_MOST;
 }
 
 static void remove_range_encode(struct params *p, struct task *t) {
     const struct sorted_set *s = sorted_set_of(t);
 
-    range_encode(p, s, removed_most(s->in_txn));
+    range_encode(p, s, removed_most(t));
     commit_marker_always(t);
 }
 
@@ -219,7 +218,7 @@ static void remove_range_done(struct task *t, const PGresult *rows) {
     int64_t n = PQntuples(rows);
 
     members_left(s, rows);
-    if (n == REMOVED_MOST && s->range.drop == 0 && !s->in_txn &&
+    if (n == REMOVED_MOST && s->range.drop == 0 && s->req->exec == NULL &&
         (s->range.limit < 0 || (s->range.limit -= n) > 0)) {
         sorted_set_remove_range(s);
         return;
@@ -233,7 +232,7 @@ OPERATION(remove_range, .alone = true, .encode = remove_range_encode, .on_end = 
 
 void sorted_set_remove_range(struct sorted_set *s) {
     sorted_set_send(s, &op_remove_range,
-                    TASK_CHANGED_ROW * range_reads(&s->range, removed_most(s->req->task.client_txn != NULL)));
+                    TASK_CHANGED_ROW * range_reads(&s->range, removed_most(&s->req->task)));
 }
 
 /* ---- reads ---- */

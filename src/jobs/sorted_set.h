@@ -50,7 +50,6 @@ struct sorted_set {
     struct add_options opt;
     struct row_waiter row_waiter;
     int64_t removed;
-    bool in_txn; /* its statement is part of a client transaction */
 };
 
 /* Adds members, or moves them to another time. */

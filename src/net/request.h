@@ -40,8 +40,9 @@ struct req {
     bool stale_is_none; /* a command of a client library: a stale token names no job, and is no error */
     bool silent;        /* CLIENT REPLY OFF or SKIP: no reply is sent */
     int64_t started_us; /* clock_mono() when the handler was called */
-    struct exec *exec;  /* its client transaction, or NULL; multi.h */
-    void *data;         /* the handler's data, from req_alloc() */
+    /* Its client transaction, or NULL; multi.h. It stays after the commit, while task.client_txn is NULL then. */
+    struct exec *exec;
+    void *data; /* the handler's data, from req_alloc() */
     /* Private: the buffer of the reply, and memory. */
     struct buf *out;
     struct buf own;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
+#include "batch/client_txn.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
@@ -365,6 +366,36 @@ static void test_more_than_counted_are_renamed_apart(void **state) {
     assert_int_equal(from->moving, 0);
 }
 
+static void on_txn_joined(struct client_txn *ct) {
+    client_txn_send(ct);
+}
+
+static void on_txn_end(struct client_txn *ct, enum client_txn_end end, const struct op_error *error) {
+    (void)ct;
+    (void)error;
+    assert_int_equal(end, CLIENT_TXN_COMMITTED);
+}
+
+/* No job is renamed after the commit of the transaction. */
+static void test_more_than_counted_in_a_transaction(void **state) {
+    struct slice argv[] = { SLICE("rename"), SLICE("q1"), SLICE("q2") };
+    struct req *r = req_new(3, argv, NULL, on_end);
+    struct task *tasks[] = { &r->task };
+    struct client_txn ct = { .tasks = tasks, .count = 1, .on_joined = on_txn_joined, .on_end = on_txn_end };
+    PGresult *res = fake_rows(COLUMNS_RENAME_LIST);
+
+    (void)state;
+    few_jobs()->list.consume_end = queue_named("q2")->list.consume_end = END_LEFT;
+    r->cmd = &rename_cmd;
+    r->exec = (struct exec *)&ct; /* only its presence counts */
+    r->task.client_txn = &ct;
+    cmd_rename(r);
+    batch_flush();
+    set_outcome(res, 0, 2, 0, 0, 0);
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
+    assert_replied("-LIMIT");
+}
+
 /* Claims that were sent before have skipped the locked jobs. */
 static void test_a_failed_rename_apart(void **state) {
     struct queue *from = queue_named("q1");
@@ -429,6 +460,7 @@ int main(void) {
         TEST(test_other_fronts_turn_it_round),
         TEST(test_many_are_renamed_apart),
         TEST(test_more_than_counted_are_renamed_apart),
+        TEST(test_more_than_counted_in_a_transaction),
         TEST(test_a_failed_rename_apart),
         TEST(test_renamed_once),
     };
