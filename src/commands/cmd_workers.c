@@ -277,7 +277,7 @@ static struct held *held_of(struct listing *l, uint16_t node, struct slice name)
 static void note_worker(struct listing *l, const PGresult *rows, int row) {
     int32_t queue_id = row_int4(rows, row, COL_LIST_WORKERS_QUEUE_ID);
     bool named = !row_null(rows, row, COL_LIST_WORKERS_WORKER);
-    int64_t until = row_time_or(rows, row, COL_LIST_WORKERS_UNTIL, TIME_NEVER);
+    int64_t until = row_time(rows, row, COL_LIST_WORKERS_UNTIL);
     struct held *h;
 
     if (queue_id != l->queue_id)
@@ -285,7 +285,7 @@ static void note_worker(struct listing *l, const PGresult *rows, int row) {
     l->queue_id = queue_id;
     h = held_of(l, (uint16_t)row_int2(rows, row, COL_LIST_WORKERS_OWNER),
                 named ? row_bytes(rows, row, COL_LIST_WORKERS_WORKER) : SLICE(""));
-    h->jobs += row_int8(rows, row, COL_LIST_WORKERS_JOBS);
+    h->jobs++;
     if (until < h->until)
         h->until = until;
 }
@@ -294,13 +294,12 @@ static void workers_list_done(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct listing *l = r->data;
     int n = PQntuples(rows);
-    bool more = n > 0 && !row_null(rows, n - 1, COL_LIST_WORKERS_ID);
+    bool more = n > 0 && row_null(rows, n - 1, COL_LIST_WORKERS_UNTIL);
 
     for (int i = 0; i < n - more; i++)
         note_worker(l, rows, i);
     if (more)
-        held_search_go_behind(&l->search, row_key(row_int4(rows, n - 1, COL_LIST_WORKERS_QUEUE_ID), rows,
-                                                  n - 1, COL_LIST_WORKERS_RANK));
+        held_search_go_behind(&l->search, row_full_key(rows, n - 1, COL_LIST_WORKERS_QUEUE_ID));
     else
         l->search.at = l->search.queue_count;
     listing_count_memory(l);

@@ -125,7 +125,7 @@ static const struct planned planned[] = {
     { SQL_FIRE_SCHEDULES, 0,
       "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', now()" },
     { SQL_LIST_SCHEDULES, 0, "'{a}', now()" },
-    { SQL_LIST_WORKERS, 0, "1, 0, 5, 7, 10, now()" },
+    { SQL_LIST_WORKERS, HOT | SORTS, "1, 0, 5, 7, 10, now()" },
     { SQL_WORKER_JOBS, HOT, KEYS ", now()" },
     { SQL_FIND_HELD, HOT | SORTS, "1, 0, 5, 7, 10, now(), null, 1" },
     { SQL_RELEASE_HELD, HOT, KEYS ", '{now,now}', now()" },

@@ -41,22 +41,23 @@
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
           .params = { BEFORE_ALL, "2147483647", "10", NOW },                                               \
-          .rows = "1 3 anna 2 12:00:30 - -; 1 3 bert 1 - - -; 1 3 - 1 12:00:50 - -; "                      \
-                  "2 0 anna 1 12:00:30 - -; 2 3 anna 1 12:00:20 - -",                                      \
+          .rows = "1 0 1 3 anna 12:00:30; 1 0 2 3 anna 12:00:40; 1 0 3 3 - 12:00:50; "                     \
+                  "1 0 6 3 bert infinity; 2 -1 7 0 anna 12:00:30; 2 0 8 3 anna 12:00:20",                  \
           .ordered = true },                                                                               \
         { SQL_LIST_WORKERS,                                                                                \
           "one queue",                                                                                     \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
           .params = { BEFORE_ALL, "1", "10", NOW },                                                        \
-          .rows = "1 3 anna 2 12:00:30 - -; 1 3 bert 1 - - -; 1 3 - 1 12:00:50 - -",                       \
+          .rows = "1 0 1 3 anna 12:00:30; 1 0 2 3 anna 12:00:40; 1 0 3 3 - 12:00:50; "                     \
+                  "1 0 6 3 bert infinity",                                                                 \
           .ordered = true },                                                                               \
         { SQL_LIST_WORKERS,                                                                                \
           "a full page behind a key",                                                                      \
           .jobs = WORKER_JOBS,                                                                             \
           .setup = WORKER_SETUP,                                                                           \
           .params = { "1", "0", "1", "2", "3", NOW },                                                      \
-          .rows = "1 3 anna 1 12:00:40 - -; 1 3 - 1 12:00:50 - -; 1 - - - - 0 4",                          \
+          .rows = "1 0 2 3 anna 12:00:40; 1 0 3 3 - 12:00:50; 1 0 4 - - -",                                \
           .ordered = true },                                                                               \
         { SQL_WORKER_JOBS,                                                                                 \
           "running jobs only, with the begin of their leases",                                             \
