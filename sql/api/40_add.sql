@@ -361,6 +361,17 @@ begin
 end
 $$;
 
+-- The bytes of bodies, in their order.
+create or replace function pgdisque.api_bodies(bodies text[]) returns bytea[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select array(select convert_to(b.body, 'UTF8') from unnest(bodies) with ordinality as b (body, at) order by b.at)
+$$;
+
+create or replace function pgdisque.api_bodies(bodies jsonb[]) returns bytea[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_bodies(bodies::text[])
+$$;
+
 -- Adds a job, or several jobs, and returns the IDs. unique_key: while a job with that key exists in the queue,
 -- or for unique_for seconds, no job is added and the ID of that job is returned. unique_keys: a key per job, or
 -- null. wake false: servers are informed by wake() only, and this transaction does not take the lock of NOTIFY.
@@ -426,9 +437,8 @@ create or replace function pgdisque.add_jobs(
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_unique(
-        queue,
-        array(select convert_to(j.job, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for, headers)
+        queue, pgdisque.api_bodies(jobs), delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key,
+        unique_keys, unique_for, headers)
 $$;
 
 create or replace function pgdisque.add_jobs(
@@ -440,9 +450,8 @@ create or replace function pgdisque.add_jobs(
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_unique(
-        queue,
-        array(select convert_to(j.job::text, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for, headers)
+        queue, pgdisque.api_bodies(jobs), delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key,
+        unique_keys, unique_for, headers)
 $$;
 
 -- Informs the servers about queues to which jobs were added with wake => false. Call it after their commit.

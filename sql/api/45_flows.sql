@@ -10,19 +10,23 @@ drop function if exists
     pgdisque.api_add_after(text, bytea, text[], text, text, integer, integer, integer, integer, jsonb),
     pgdisque.new_batch(text, text, text, text);
 
--- The number of a batch, by its ID or by that of one of its jobs. Locks the batch until the transaction ends.
+-- The number of a batch, by its ID or by that of one of its jobs, if the caller has one of the rights.
+create or replace function pgdisque.api_named_batch(batch text, variadic wanted text[]) returns bigint
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select {{named_batch(k.id)}}
+    from pgdisque.api_keys(pgdisque.api_permitted(array[batch], variadic wanted)) as k
+$$;
+
+-- As api_named_batch(). Locks the batch until the transaction ends.
 create or replace function pgdisque.api_open_batch(batch text) returns bigint
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-    named constant bigint := (
-        select k.id from pgdisque.api_keys(pgdisque.api_permitted(array[batch], 'read', 'write')) as k);
+    named constant bigint := pgdisque.api_named_batch(batch, 'read', 'write');
     found_id bigint;
 begin
     select b.id into found_id
     from pgdisque.batch as b
-    where b.id = coalesce(
-        (select o.id from pgdisque.batch as o where o.id = named),
-        (select f.batch_id from pgdisque.flow_job as f where f.id = named))
+    where b.id = named
       and b.completed_at is null
       and not b.is_cancelled
     for no key update of b;
@@ -139,11 +143,9 @@ begin
     from (
         select
             p.id, p.outcome, p.after_failure,
-            p.ended_at is not null and not (on_fail = 'hold' and p.outcome > 1 and exists (
-                select
-                from pgdisque.dead_job as d
-                where d.queue_id = p.queue_id and d.rank = p.rank and d.id = p.id
-            )) as has_ended
+            p.ended_at is not null and not (
+                on_fail = 'hold' and p.outcome > 1 and {{is_dead_letter(p)}}
+            ) as has_ended
         from pgdisque.flow_job as p
         where p.id = any (predecessors)
     ) as f;
@@ -192,10 +194,8 @@ $$;
 -- Adds a job that waits for other jobs, or that belongs to a batch, or both. Returns its ID. on_fail: cancel, continue
 -- or hold. batch: the ID of a batch or of one of its jobs; this transaction then holds the batch until it ends.
 create or replace function pgdisque.add_job_after(
-    queue text, job text, after text[], on_fail text default 'cancel', batch text default null,
-    delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null, attempts integer default null, backoff integer default null,
-    deadqueue text default null, group_key text default null
+    queue text, job text, after text[],
+    {{after_options()}}
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
@@ -204,10 +204,8 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 
 create or replace function pgdisque.add_job_after(
-    queue text, job bytea, after text[], on_fail text default 'cancel', batch text default null,
-    delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null, attempts integer default null, backoff integer default null,
-    deadqueue text default null, group_key text default null
+    queue text, job bytea, after text[],
+    {{after_options()}}
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
@@ -216,10 +214,8 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 
 create or replace function pgdisque.add_job_after(
-    queue text, job jsonb, after text[], on_fail text default 'cancel', batch text default null,
-    delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null, attempts integer default null, backoff integer default null,
-    deadqueue text default null, group_key text default null
+    queue text, job jsonb, after text[],
+    {{after_options()}}
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
@@ -229,23 +225,18 @@ $$;
 
 -- Adds several such jobs, which all wait for the same jobs. Returns their IDs, in the order of the jobs.
 create or replace function pgdisque.add_jobs_after(
-    queue text, jobs text[], after text[], on_fail text default 'cancel', batch text default null,
-    delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null, attempts integer default null, backoff integer default null,
-    deadqueue text default null, group_key text default null
+    queue text, jobs text[], after text[],
+    {{after_options()}}
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
-        queue,
-        array(select convert_to(j.job, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        after, on_fail, batch, delay, retry, ttl, priority, headers, attempts, backoff, deadqueue, group_key)
+        queue, pgdisque.api_bodies(jobs), after, on_fail, batch, delay, retry, ttl,
+        priority, headers, attempts, backoff, deadqueue, group_key)
 $$;
 
 create or replace function pgdisque.add_jobs_after(
-    queue text, jobs bytea[], after text[], on_fail text default 'cancel', batch text default null,
-    delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null, attempts integer default null, backoff integer default null,
-    deadqueue text default null, group_key text default null
+    queue text, jobs bytea[], after text[],
+    {{after_options()}}
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
@@ -254,16 +245,13 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 
 create or replace function pgdisque.add_jobs_after(
-    queue text, jobs jsonb[], after text[], on_fail text default 'cancel', batch text default null,
-    delay integer default 0, retry integer default null, ttl integer default null, priority integer default 0,
-    headers jsonb default null, attempts integer default null, backoff integer default null,
-    deadqueue text default null, group_key text default null
+    queue text, jobs jsonb[], after text[],
+    {{after_options()}}
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_after(
-        queue,
-        array(select convert_to(j.job::text, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        after, on_fail, batch, delay, retry, ttl, priority, headers, attempts, backoff, deadqueue, group_key)
+        queue, pgdisque.api_bodies(jobs), after, on_fail, batch, delay, retry, ttl,
+        priority, headers, attempts, backoff, deadqueue, group_key)
 $$;
 
 -- Opens a batch, and returns its ID, which is also that of its completion job. complete, failure and success: the
@@ -320,17 +308,12 @@ $$;
 create or replace function pgdisque.close_batch(batch text) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    permitted constant text[] := pgdisque.api_permitted(array[batch], 'read', 'write');
+    named constant bigint := pgdisque.api_named_batch(batch, 'read', 'write');
     closed_id bigint;
 begin
     update pgdisque.batch as b
     set closed_at = clock_timestamp()
-    where b.id = (
-        select coalesce(o.id, f.batch_id)
-        from pgdisque.api_keys(permitted) as k
-        left join pgdisque.batch as o on o.id = k.id
-        left join pgdisque.flow_job as f on f.id = k.id
-    )
+    where b.id = named
       and b.closed_at is null
     returning b.id into closed_id;
     return closed_id is not null;
@@ -346,10 +329,7 @@ declare
     members text[];
 begin
     with recursive inside as (
-        select coalesce(o.id, f.batch_id) as id
-        from pgdisque.api_keys(pgdisque.api_permitted(array[batch], 'read', 'write')) as k
-        left join pgdisque.batch as o on o.id = k.id
-        left join pgdisque.flow_job as f on f.id = k.id
+        select pgdisque.api_named_batch(batch, 'read', 'write') as id
         union
         select b.id
         from inside as i
@@ -381,11 +361,7 @@ returns table (id text, queue text, state text, result bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
-    named constant bigint := (
-        select coalesce(o.id, f.batch_id)
-        from pgdisque.api_keys(pgdisque.api_permitted(array[batch], 'read', 'write', 'list')) as k
-        left join pgdisque.batch as o on o.id = k.id
-        left join pgdisque.flow_job as f on f.id = k.id);
+    named constant bigint := pgdisque.api_named_batch(batch, 'read', 'write', 'list');
 begin
     return query
     select

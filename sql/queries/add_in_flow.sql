@@ -101,11 +101,7 @@ seen as (
 state as (
     select
         k.id, k.outcome, k.ended_at, k.after_failure,
-        k.outcome > 1 and exists (
-            select
-            from pgdisque.dead_job as d
-            where d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
-        ) as is_dead_letter
+        k.outcome > 1 and {{is_dead_letter(k)}} as is_dead_letter
     from known as k
     union all
     select s.id, s.outcome, s.ended_at, false, s.outcome = 2

@@ -5,10 +5,6 @@
 -- index: batch_pkey, flow_job_pkey
 update pgdisque.batch as b
 set is_cancelled = true, closed_at = coalesce(b.closed_at, clock_timestamp())
-where b.id = (
-    select coalesce(
-        (select o.id from pgdisque.batch as o where o.id = $1::bigint),
-        (select f.batch_id from pgdisque.flow_job as f where f.id = $1::bigint))
-)
+where b.id = {{named_batch($1::bigint)}}
   and b.completed_at is null
 returning b.id

@@ -6,11 +6,7 @@
 with found as materialized (
     select b.id, b.closed_at is null as was_open
     from pgdisque.batch as b
-    where b.id = (
-        select coalesce(
-            (select o.id from pgdisque.batch as o where o.id = $1::bigint),
-            (select f.batch_id from pgdisque.flow_job as f where f.id = $1::bigint))
-    )
+    where b.id = {{named_batch($1::bigint)}}
     for no key update of b
 ),
 closed as (

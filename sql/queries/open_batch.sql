@@ -9,11 +9,7 @@
 with parent as materialized (
     select b.id
     from pgdisque.batch as b
-    where b.id = (
-        select coalesce(
-            (select o.id from pgdisque.batch as o where o.id = $8::bigint),
-            (select f.batch_id from pgdisque.flow_job as f where f.id = $8::bigint))
-    )
+    where b.id = {{named_batch($8::bigint)}}
       and b.completed_at is null
       and not b.is_cancelled
     for no key update of b

@@ -21,11 +21,7 @@ old as materialized (
         from page as p
         where p.ended_at < $1::timestamptz
           and not exists (select from pgdisque.dependency as d where d.predecessor_id = p.id)
-          and not exists (
-            select
-            from pgdisque.dead_job as l
-            where l.queue_id = any (array[p.queue_id]) and l.rank = p.rank and l.id = p.id
-          )
+          and not {{is_dead_letter(p)}}
     ))
     for update skip locked
 ),

@@ -21,11 +21,7 @@ from (
             select f.queue_id, f.rank, f.id, f.id + 0 as place, f.expires_at, f.retry
             from pgdisque.flow_job as f
             where f.batch_id is not null
-              and f.batch_id + 0 = (
-                select coalesce(
-                    (select b.id from pgdisque.batch as b where b.id = $1::bigint),
-                    (select o.batch_id from pgdisque.flow_job as o where o.id = $1::bigint))
-            )
+              and f.batch_id + 0 = {{named_batch($1::bigint)}}
               and f.id + 0 > $2::bigint
             order by f.id + 0
             limit $3::integer

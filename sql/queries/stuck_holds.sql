@@ -15,11 +15,7 @@ select e.id, e.has_ended
 from (
     select
         p.id, lead(p.id) over (order by p.id) is null as is_last,
-        f.is_settled and not exists (
-            select
-            from pgdisque.dead_job as d
-            where d.queue_id = any (array[f.queue_id]) and d.rank = f.rank and d.id = f.id
-        ) as has_ended
+        f.is_settled and not {{is_dead_letter(f)}} as has_ended
     from (
         select distinct q.id
         from page as q
