@@ -325,23 +325,24 @@ $$;
 create or replace function pgdisque.cancel_batch(batch text) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    found_ids bigint[];
+    level bigint[] := array[pgdisque.api_named_batch(batch, 'read', 'write')];
+    found_ids bigint[] := '{}';
     members text[];
 begin
-    with recursive inside as (
-        select pgdisque.api_named_batch(batch, 'read', 'write') as id
-        union
-        select b.id
-        from inside as i
-        join pgdisque.flow_job as f on f.batch_id is not null and f.batch_id + 0 = i.id
-        join pgdisque.batch as b on b.id = f.id
-    )
-    select array_agg(i.id) into found_ids
-    from inside as i;
-    update pgdisque.batch as b
-    set is_cancelled = true, closed_at = coalesce(b.closed_at, clock_timestamp())
-    where b.id = any (found_ids)
-      and b.completed_at is null;
+    -- Another session may add an inner batch while this one waits for the outer batch. So the update comes first.
+    while cardinality(level) > 0 loop
+        update pgdisque.batch as b
+        set is_cancelled = true, closed_at = coalesce(b.closed_at, clock_timestamp())
+        where b.id = any (level)
+          and b.completed_at is null;
+        found_ids := found_ids || level;
+        level := array(
+            select b.id
+            from pgdisque.flow_job as f
+            join pgdisque.batch as b on b.id = f.id
+            where f.batch_id is not null
+              and f.batch_id + 0 = any (level));
+    end loop;
     members := array(
         select pgdisque.api_id(pgdisque.api_secret(), n.id, f.queue_id, f.rank, f.id, f.expires_at, f.retry)
         from pgdisque.flow_job as f

@@ -67,6 +67,9 @@ begin
           and w.outcome is null
           and w.expires_at > changed_at
         returning w.id
+    ),
+    closed as (
+        {{close_cancelled(waiting, changed_at)}}
     )
     select
         (

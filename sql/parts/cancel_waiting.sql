@@ -12,9 +12,5 @@ waiting as (
     returning k.ordinal, w.id
 ),
 closed as (
-    update pgdisque.batch as b
-    set closed_at = clock_timestamp()
-    from waiting as w
-    where b.id = any (array[w.id])
-      and b.closed_at is null
+    {{close_cancelled(waiting, :now)}}
 )

@@ -126,13 +126,41 @@ static void a_cancelled_batch_takes_no_jobs(void **state) {
     does(a, "2 4", "select count(*) filter (where outcome = 3), count(*) from pgdisque.flow_job");
 }
 
+static void a_cancelled_job_of_a_batch_closes_it(void **state) {
+    const char *batch;
+
+    (void)state;
+    batch = sql(a, "select pgdisque.new_batch('done', 'all')");
+    assert_string_equal(sql(a, "select pgdisque.cancel_jobs(array['%s'])", batch), "1");
+    does(a, "3", "select outcome from pgdisque.waiting_job");
+    does(a, "closed", "select state from pgdisque.batches");
+}
+
+/* The transaction that holds the outer batch adds an inner batch. */
+static void a_cancel_finds_new_inner_batches(void **state) {
+    const char *batch, *inner;
+
+    (void)state;
+    batch = sql(a, "select pgdisque.new_batch('done', 'all')");
+    done(a, "begin");
+    inner = sql(a, "select pgdisque.new_batch('done', 'all', parent => '%s')", batch);
+    sql(a, "select pgdisque.add_job_after('q', '1', '{}', batch => '%s')", inner);
+    assert_int_equal(PQsendQuery(b, text_of("select pgdisque.cancel_batch('%s')", batch)), 1);
+    assert_true(waits_for_lock(b));
+    done(a, "commit");
+    assert_string_equal(call_result(b), "1");
+    does(a, "t; t", "select is_cancelled from pgdisque.batch");
+    does(a, "0", "select count(*) from pgdisque.jobs");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(jobs_after_others_have_all_options), TEST(several_jobs_wait_for_the_same_jobs),
         TEST(dead_letters_hold_and_cancel),       TEST(revived_jobs_count_again),
-        TEST(a_cancelled_batch_takes_no_jobs),
+        TEST(a_cancelled_batch_takes_no_jobs),    TEST(a_cancelled_job_of_a_batch_closes_it),
+        TEST(a_cancel_finds_new_inner_batches),
     };
 
     return run_sql_suite("api_flows", tests, sizeof(tests) / sizeof(tests[0]));
