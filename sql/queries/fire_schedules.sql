@@ -16,7 +16,7 @@ with tick as materialized (
         $1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
         $6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[], $11::timestamptz[]
     ) with ordinality as t (
-        schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, queue_id, tick, ordinal
+        schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, job_queue, tick, ordinal
     )
 ),
 locked as materialized (
@@ -24,9 +24,10 @@ locked as materialized (
     from tick as t
     join pgdisque.schedule as s on s.id = t.schedule_id
     where s.revision = t.revision
-      and s.next_at = t.next_at
+      -- Not =, which could be looked up in schedule_next: many schedules have the same time.
+      and s.next_at is not distinct from t.next_at
       and (s.unique_key is null or t.job_id is null
-          or pg_try_advisory_xact_lock_shared(7713, hashtext(encode(s.unique_key, 'hex') || t.queue_id)))
+          or pg_try_advisory_xact_lock_shared(7713, hashtext(encode(s.unique_key, 'hex') || t.job_queue)))
     for update of s skip locked
 ),
 -- A schedule has a row for each of its ticks.
@@ -36,14 +37,20 @@ mine as materialized (
 ),
 -- REPRIORITIZE may have changed the rank of the job.
 unfinished as materialized (
-    select m.id as schedule_id, m.overlap, j.ctid as place
+    select m.id as schedule_id, m.overlap, f.place
     from mine as m
     cross join generate_series(-255, 0) as r (rank)
-    join pgdisque.job as j
-        on j.queue_id = any (array[m.last_queue_id]) and j.rank = any (array[r.rank::smallint])
-        and j.id = any (array[m.last_id])
+    -- The limit lets the planner only search the whole key, one rank at a time.
+    cross join lateral (
+        select j.ctid as place
+        from pgdisque.job as j
+        where j.queue_id = any (array[m.last_queue_id])
+          and j.rank = r.rank::smallint
+          and j.id = m.last_id
+          and j.expires_at > $12::timestamptz
+        limit 1
+    ) as f
     where m.overlap is not null
-      and j.expires_at > $12::timestamptz
 ),
 replaced as (
     delete from pgdisque.job as j
@@ -74,7 +81,7 @@ freed as (
         select o.ctid
         from tick as t
         join mine as m on m.id = t.schedule_id
-        join pgdisque.job as o on o.queue_id = any (array[t.queue_id]) and o.unique_key = m.unique_key
+        join pgdisque.job as o on o.queue_id = any (array[t.job_queue]) and o.unique_key = m.unique_key
         where t.job_id is not null
           and o.unique_key is not null
           and {{key_is_free(o, $12::timestamptz)}}
@@ -91,7 +98,7 @@ wanted as materialized (
       and not exists (select from unfinished as u where u.schedule_id = t.schedule_id and u.overlap = 1)
       and not exists (
           select from pgdisque.job as j
-          where j.queue_id = any (array[t.queue_id])
+          where j.queue_id = any (array[t.job_queue])
             and j.unique_key = m.unique_key
             and j.unique_key is not null
             and not {{key_is_free(j, $12::timestamptz)}}
@@ -99,7 +106,7 @@ wanted as materialized (
       )
       and not exists (
           select from pgdisque.unique_key as k
-          where k.queue_id = any (array[t.queue_id])
+          where k.queue_id = any (array[t.job_queue])
             and k.key = m.unique_key
             and k.until > $12::timestamptz
       )
@@ -110,7 +117,7 @@ moved as (
         has_tick = true,
         last_at = coalesce(
             case when exists (select from wanted as w where w.schedule_id = s.id) then t.last_at end, s.last_at),
-        last_queue_id = coalesce((select max(w.queue_id) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
+        last_queue_id = coalesce((select max(w.job_queue) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
         last_id = coalesce((select max(w.job_id) from wanted as w where w.schedule_id = s.id), s.last_id)
     from tick as t
     where s.id = t.schedule_id
@@ -125,7 +132,7 @@ added as (
          unique_key, unique_start, group_key)
     select
         w.job_id, case when m.group_key is null then w.ready_at else 'infinity' end, w.expires_at, w.wake_at,
-        w.queue_id, m.retry, m.delay, -m.priority, m.attempts, m.backoff, m.deadqueue, m.body,
+        w.job_queue, m.retry, m.delay, -m.priority, m.attempts, m.backoff, m.deadqueue, m.body,
         {{tick_header(m.headers, w.tick)}},
         m.unique_key, m.unique_start, m.group_key
     from wanted as w
