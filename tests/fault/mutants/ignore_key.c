@@ -1,18 +1,9 @@
 /* A server that does not look at one UNIQUE key in two hundred. wraps: args_parse_or_reply */
-#include "jobs/add_options.h"
-#include "net/args.h"
+#include "spoil_addjob.h"
 
-bool __real_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end) {
-    static unsigned count;
-    struct add_options *o = opt;
-    bool good = __real_args_parse_or_reply(r, from, spec, opt, end);
-
-    if (good && spec == &addjob_spec && o->unique.ptr != NULL && ++count % 200 == 0) {
+static void spoil_addjob(struct add_options *o) {
+    if (o->unique.ptr != NULL && one_in(200)) {
         o->unique.ptr = NULL;
         o->unique_for = 0;
     }
-    return good;
 }

@@ -1,16 +1,7 @@
 /* A server that forgets the DEADQUEUE of one job in five. wraps: args_parse_or_reply */
-#include "jobs/add_options.h"
-#include "net/args.h"
+#include "spoil_addjob.h"
 
-bool __real_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end) {
-    static unsigned count;
-    struct add_options *o = opt;
-    bool good = __real_args_parse_or_reply(r, from, spec, opt, end);
-
-    if (good && spec == &addjob_spec && o->deadqueue.ptr != NULL && ++count % 5 == 0)
+static void spoil_addjob(struct add_options *o) {
+    if (o->deadqueue.ptr != NULL && one_in(5))
         o->deadqueue = (struct slice){ NULL, 0 };
-    return good;
 }

@@ -1,16 +1,8 @@
-/* A server that does not look at one REPLACE in three. wraps: args_parse_or_reply */
-#include "jobs/add_options.h"
-#include "net/args.h"
+/* A server that does not look at REPLACE for one key in two. wraps: args_parse_or_reply */
+#include "spoil_addjob.h"
 
-bool __real_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end) {
-    static unsigned count;
-    struct add_options *o = opt;
-    bool good = __real_args_parse_or_reply(r, from, spec, opt, end);
-
-    if (good && spec == &addjob_spec && o->replace && ++count % 3 == 0)
+/* These are always the same keys. Otherwise the next REPLACE of a job would hide the error. */
+static void spoil_addjob(struct add_options *o) {
+    if (o->replace && o->unique.ptr[o->unique.len - 1] % 2 == 0)
         o->replace = false;
-    return good;
 }

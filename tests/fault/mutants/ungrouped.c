@@ -1,16 +1,7 @@
 /* A server that forgets the group of one job in five. wraps: args_parse_or_reply */
-#include "jobs/add_options.h"
-#include "net/args.h"
+#include "spoil_addjob.h"
 
-bool __real_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
-
-bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end) {
-    static unsigned count;
-    struct add_options *o = opt;
-    bool good = __real_args_parse_or_reply(r, from, spec, opt, end);
-
-    if (good && spec == &addjob_spec && addjob_has_group(o) && ++count % 5 == 0)
+static void spoil_addjob(struct add_options *o) {
+    if (addjob_has_group(o) && one_in(5))
         o->group = (struct slice){ NULL, 0 };
-    return good;
 }
