@@ -1,4 +1,4 @@
-// Buttons that run a command: they show the server's errors, and stay disabled after a refusal for lack of a right.
+// Buttons that run a command. A button shows the server's error. It stays disabled after a refusal for lack of a right.
 import { CommandError, noteRefusal, refusalOf } from './api.js';
 import { keyOf } from './bytes.js';
 import { button } from './dom.js';

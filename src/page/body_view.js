@@ -4,10 +4,10 @@ import { button, card, element, segments } from './dom.js';
 import { byteSize } from './format.js';
 import { tell, tellError } from './toast.js';
 
-// More makes the browser slow.
+// A longer text makes the browser slow.
 const SHOWN_MAX = 256 * 1024;
 
-// The value as JSON with indentation, or null. Numbers that a browser would round make the text stay as it is.
+// The value as JSON with indentation, or null. JSON with a number that a browser would round keeps its text.
 function prettyJson(value) {
   if (isBytes(value) || !/^\s*[[{]/.test(value)) return null;
   try {
@@ -66,7 +66,7 @@ export function bodyCard(title, value) {
       'div',
       { class: 'actions' },
       element('span', { class: 'muted' }, byteSize(size)),
-      choice.root,
+      choice,
       copyButton(value, `Copy the ${noun}`),
     ),
     pre,

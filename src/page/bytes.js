@@ -52,7 +52,7 @@ export function toAddress(value) {
   return encodeURIComponent(text.startsWith('~') ? '~' + text : text).replace(/%3A/g, ':');
 }
 
-// The value of such a part. Throws an error if the part is malformed.
+// The value of a part that toAddress() has made. Throws an error if the part is malformed.
 export function fromAddress(part) {
   const text = decodeURIComponent(part);
   if (!text.startsWith('~')) return text;
@@ -73,7 +73,7 @@ export function hexDump(bytes) {
   return lines.join('\n');
 }
 
-// The line of an error that says most: the first one, or the last one of a traceback of Python.
+// The headline of an error: its first line, or the last line of a traceback of Python.
 export function headline(error) {
   const lines = textOf(error ?? '')
     .split('\n')

@@ -4,12 +4,12 @@ import { badge, bdi, element } from './dom.js';
 import { ago, time } from './format.js';
 import { jobAddress, queueAddress } from './router.js';
 
-// A long name has two lines. Its title has all of it.
+// The CSS cuts a name after two lines. The title has the whole name.
 export function queueLink(name, query) {
   return element('a', { href: queueAddress(name, query), class: 'name', title: show(name) }, bdi(show(name)));
 }
 
-// The middle of the ID tells jobs apart. The title has all of it.
+// The text is the middle of the ID, in which the IDs of jobs differ. The title has the whole ID.
 export function jobLink(id) {
   return element('a', { href: jobAddress(id), title: id }, element('code', {}, id.slice(11, 23)));
 }
@@ -18,7 +18,7 @@ export function timeNode(ms, text = ago(ms)) {
   return element('time', { title: time(ms) }, text);
 }
 
-// The first lines of a body, and the line of its error that says most.
+// The beginning of a body, and the headline of the error of its job.
 export function bodyCell(job) {
   return [
     element('code', { class: 'preview' }, bdi(job.body)),
@@ -26,7 +26,8 @@ export function bodyCell(job) {
   ];
 }
 
-// The column of the name of a queue. q: as queueFigures() gives it; query: that of the link; limits: show those, too.
+// The column of the name of a queue. Its rows are those of readFigures(). query: the query of the link. With limits the
+// column shows the limits of the queue.
 export function nameColumn({ query, limits = false } = {}) {
   const badges = (q) => [
     ...(q.pause && q.pause !== 'none' ? [`paused ${q.pause}`] : []),

@@ -64,6 +64,6 @@ export function courses({ queue, query, signal }) {
     ranges: segments('Range of the charts', labels, first, (range) => {
       replaceQuery({ range: range.toLowerCase() });
       begin(range);
-    }).root,
+    }),
   };
 }

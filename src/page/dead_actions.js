@@ -21,7 +21,7 @@ function describeJobs({ names, filter, total }) {
 }
 
 // Runs a command on the queues until it finds no further job, or until it has changed `most` jobs. A job that dies again
-// during the work is not changed without an end.
+// during the work is thus not changed again and again.
 async function runInSteps(command, title, { names, filter }, most) {
   const progress = progressDialog(title, most);
   let done = 0;
@@ -46,8 +46,8 @@ async function reviveWith(options, target) {
   return revived;
 }
 
-// target: { names, filter, total, dead }: the queues, which dead jobs of them, how many these are if that is known, and the
-// number of all dead jobs of the queues.
+// target: { names, filter, total, dead }. names: the queues. filter: selects dead jobs of these queues. total: the number of
+// selected jobs, or null if the page does not know it. dead: the number of all dead jobs of the queues.
 export async function reviveDead(target) {
   const jobs = describeJobs(target);
   let chosen = null;

@@ -1,7 +1,7 @@
 // Dialogs: confirmation of an action, forms, progress.
 import { bdi, button, element } from './dom.js';
 
-// Shows a dialog and returns what it was closed with: null if the user has cancelled it.
+// Shows a dialog. Returns the outcome that closeWith() gave it, or null if the user has cancelled it.
 function openDialog(title, content, buttons) {
   const dialog = element('dialog', { 'aria-labelledby': 'dialog-title' });
   return new Promise((resolve) => {

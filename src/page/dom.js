@@ -57,12 +57,12 @@ export function bdi(text, attributes = {}) {
   return element('bdi', attributes, text);
 }
 
-// The title of a view, and what stands beside it.
+// The title of a view. beside: the nodes beside the title.
 export function head(title, ...beside) {
   return element('header', { class: 'head' }, element('h1', {}, title), element('div', { class: 'actions' }, beside));
 }
 
-// extra: what stands beside the title.
+// extra: the node beside the title, or null.
 export function card(title, extra, ...content) {
   return element('section', { class: 'card' }, element('header', {}, element('h2', {}, title), extra), content);
 }
@@ -78,7 +78,7 @@ export function facts(rows) {
   );
 }
 
-// Buttons of which one is pressed. choices: { value: label }. choose(value) is called by a click. Returns { root, press }.
+// A group of buttons; the button of the current value is pressed. choices: { value: label }. A click calls choose(value).
 export function segments(label, choices, current, choose) {
   const nodes = Object.entries(choices).map(([value, text]) =>
     button(text, () => (press(value), choose(value)), {
@@ -89,7 +89,7 @@ export function segments(label, choices, current, choose) {
   function press(value) {
     for (const node of nodes) node.setAttribute('aria-pressed', String(node.dataset.value === value));
   }
-  return { root: element('div', { class: 'segments', role: 'group', 'aria-label': label }, nodes), press };
+  return element('div', { class: 'segments', role: 'group', 'aria-label': label }, nodes);
 }
 
 // Calls work at once, and again ms milliseconds after it has ended, until the signal. Does not call work while the

@@ -1,7 +1,7 @@
-// The figures of a queue, as QSTAT and the stream of figures have them.
+// The figures of a queue, from a reply of QSTAT or from the stream of figures.
 import { fields, runAll } from './api.js';
 
-// A queue without workers is marked if its oldest job is as old as this.
+// A queue without workers is marked if its oldest job is older than this.
 const UNTAKEN_MS = 60000;
 const SOON_S = 0.5;
 
@@ -64,7 +64,7 @@ export function queueFigures(reply) {
   };
 }
 
-// The figures of these queues. A queue whose figures the user may not see has a problem in place of them.
+// The figures of these queues. If the user may not see the figures of a queue, the queue has { name, problem } only.
 export async function readFigures(names, signal) {
   const replies = await runAll(
     names.map((name) => ['QSTAT', name]),
@@ -75,8 +75,8 @@ export async function readFigures(names, signal) {
     .filter((queue) => queue !== null);
 }
 
-// Returns a function of figures that gives the change of each counter a second since its last call. A call that comes too
-// soon after the last one gives the rates of that.
+// Returns a function (now, counters), which returns the change of each counter a second since its last call. If the last
+// call is less than SOON_S old, the function returns the rates of that call again.
 export function rates(names) {
   let last = null;
   let result = {};

@@ -7,7 +7,7 @@ export function count(n) {
   return n === null || n === undefined || Number.isNaN(n) ? '–' : whole.format(n);
 }
 
-// For the axis of a chart.
+// A number for the axis of a chart.
 export function compact(n) {
   return Math.abs(n) < 10000 ? whole.format(n) : short.format(n);
 }

@@ -32,7 +32,8 @@ function attemptLine({ attempt, at, error }) {
   return element('li', {}, element('details', {}, element('summary', {}, line), element('pre', { tabindex: 0 }, text)));
 }
 
-// The newest error first. The server keeps the beginning of each, so an only one may repeat the card of the error.
+// The errors of a job, the newest first. If the only error is the beginning of the error of the job, the card is left out,
+// because the job has a card of that error.
 export function attemptsCard({ errors, error }) {
   if (!errors?.length) return null;
   if (errors.length === 1 && error && textOf(error).startsWith(textOf(errors[0].error))) return null;
@@ -84,7 +85,7 @@ function batchCard(batch) {
   );
 }
 
-// The reply of a command that describes a job further, or null if the user may not run it.
+// The reply of a command about the relations of a job, or null if the server replies an error.
 async function ask(words, signal) {
   if (refusalOf(words[0]) !== undefined) return null;
   try {
@@ -96,7 +97,7 @@ async function ask(words, signal) {
   }
 }
 
-// The cards of a batch and of predecessors. id: of a job, or of a batch.
+// The cards of the predecessors and of the batch. id: the ID of a job or of a batch.
 export async function relationCards(id, signal) {
   const [predecessors, batch] = await Promise.all([
     ask(['PREDECESSORS', id], signal),

@@ -4,7 +4,7 @@ import { show } from './bytes.js';
 import { badge, bdi, element } from './dom.js';
 import { ago, count, fromNow } from './format.js';
 
-// What happens to the job next, or has happened to it last.
+// Tells when the lease of a job ends, when a delayed job is due, or when a job ended.
 function whenText(job) {
   if (job.state === 'active' && job.due) return `lease ends ${fromNow(job.due)}`;
   if (job.state === 'delayed') return `due ${fromNow(job.due)}`;
@@ -27,8 +27,8 @@ function box(id, label, set) {
   });
 }
 
-// select(job, checked) is called by the boxes of the jobs, whose values are the IDs. all(checked) is called by the box of
-// the head. withQueue: the list has jobs of several queues. withState(): it has jobs of several states.
+// The box of a job calls select(job, checked), and its value is the ID. The box of the head calls all(checked). withQueue:
+// the list has jobs of several queues. withState(): the list has jobs of several states.
 export function jobColumns({ select, all, withQueue, withState }) {
   return [
     {

@@ -12,15 +12,15 @@ const FIELDS = [
 ];
 const UNITS = { s: 1, m: 60, h: 3600, d: 86400 };
 
-// "10m" as seconds; a text that is no time is no limit.
+// "10m" as seconds, or an empty text if the text is no time.
 function seconds(text) {
   const [, number, unit] = text.trim().match(/^(\d+) ?([smhd]?)$/) ?? [];
   return number === undefined ? '' : Number(number) * UNITS[unit || 's'];
 }
 
 /*
- * query: the values at the beginning. changed() is called when the values change. Returns { root, texts(),
- * value(), set(field, text), setDead(shown) }: only dead jobs have ages.
+ * query: the values at the beginning. The form calls changed() when the user changes a value. Returns { root, texts(),
+ * value(), set(field, text), setDead(shown) }. After setDead(false) the form has no ages, because only dead jobs have ages.
  */
 export function filterForm({ query, changed }) {
   let dead = false;

@@ -2,15 +2,15 @@
 import { count } from './format.js';
 import { jobList } from './jobs.js';
 
-// A search through more jobs is not repeated.
+// The page does not repeat a search through more jobs than this.
 const LOOKED_MAX = 10000;
-// These jobs do not change, so their list is read again only if their number has changed.
+// Jobs in these states do not change. The page reads their list again only if their number has changed.
 export const AT_REST = ['dead', 'done'];
 
 /*
- * options(): those of jobList(). show(page) draws { n, jobs, more, looked, total }: the page, its jobs, whether further ones
- * follow, at how many jobs the server has looked, and how many there were. tell(text) shows how far a long search is, or the
- * error. Returns { begin(), go(n), refresh() }.
+ * options() returns the options of jobList(). show(page) draws { n, jobs, more, looked, total }. n: the number of the page.
+ * more: further jobs follow. looked: the number of jobs at which the server has looked. total: that of options(). tell(text)
+ * shows the progress of a long search, or an error. Returns { begin(), go(n), refresh() }.
  */
 export function jobPages({ size, options, signal, show, tell }) {
   let stop = new AbortController();

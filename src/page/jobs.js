@@ -1,4 +1,4 @@
-// Jobs as SHOW describes them, and lists of jobs that are read in parts.
+// Jobs from replies of SHOW, and lists of jobs that the page reads in parts.
 import { CommandError, fields, run, runAll } from './api.js';
 import { headline, preview, show } from './bytes.js';
 
@@ -34,8 +34,8 @@ function hasAge(job, { older, newer }) {
 
 export const NO_FILTER = { error: '', header: '', text: '', older: '', newer: '' };
 
-// A reply of SHOW as an object, or null. The state delayed is the page's: the server calls delayed jobs active, and
-// gives them no time for an early awakening.
+// A reply of SHOW as an object, or null. The state delayed is a state of the page only: the server calls a delayed job
+// active, with a next-awake-within that is its next-requeue-within.
 export function readJob(reply) {
   if (reply === null) return null;
   const job = fields(reply);
@@ -46,7 +46,7 @@ export function readJob(reply) {
   return job;
 }
 
-// What a list shows of a job. The body is cut, so that a long list takes little memory.
+// The members of a job that a list needs. The body is cut, so that a long list takes little memory.
 function summary(job) {
   const { id, queue, state, created, died, priority, nacks, attempts, deliveries, progress } = job;
   const waits = job['next-requeue-within'];
@@ -81,8 +81,8 @@ async function showEach(ids, signal) {
   return replies;
 }
 
-// Describes jobs. Jobs that have ended are left out. The server refuses a reply that is too large; each job is then
-// asked for alone.
+// Describes jobs. Jobs that have ended are left out. If the server refuses the reply because it is too large, the page asks
+// for each job alone.
 async function describe(ids, signal) {
   let replies;
   try {
@@ -112,9 +112,9 @@ function scanWords(state) {
 
 /*
  * A list of the jobs of a queue in a state that a filter selects, in the order of the server; queue is null for all
- * queues. newest: the dead jobs that died last come first. total: how many there are, if that is known: the search ends
- * there. page(n, size, progress) returns { jobs, more, looked } and reads only as far as that page needs.
- * progress(looked) is called while the server looks for jobs of a rare state, and stops that by the reply false.
+ * queues. newest: the dead jobs that died last come first. total: the number of jobs, or undefined; the search ends after
+ * that number. page(n, size, progress) returns { jobs, more, looked } and reads only the jobs that the page needs. It
+ * calls progress(looked) after each step of the search. The search stops if progress() returns false.
  */
 function scanList({ queue, state, filter, newest, total, signal }) {
   const words = [
@@ -189,7 +189,7 @@ function sortedList(options) {
 
 export const isFiltered = (filter) => Object.values(filter).some((value) => value !== '');
 
-// Whether jobList() can put the newest jobs first.
+// Returns true if jobList() can put the newest jobs first.
 export function canBeNewest({ state, filter, total }) {
   if (state === 'queued') return !isFiltered(filter);
   return state === 'dead' || (state !== 'all' && total <= WHOLE_MAX);

@@ -18,7 +18,7 @@ const PAGE = 50;
 const REFRESH_MS = 5000;
 const UNREAD = { n: 0, jobs: [], more: true };
 
-// What can be done to the selected jobs. An action with a text asks before it begins.
+// The actions on selected jobs. Before an action with a text begins, a dialog shows the text and asks the user.
 const REVIVE = { command: 'ENQUEUE', label: 'Revive', done: 'queued' };
 const QUEUE_NOW = { command: 'ENQUEUE', label: 'Queue now', done: 'queued' };
 const CANCEL = {
@@ -34,7 +34,7 @@ function actionsOf(jobs) {
   return jobs.some((job) => AT_REST.includes(job.state)) ? [QUEUE_NOW, DELETE] : [QUEUE_NOW, CANCEL, DELETE];
 }
 
-// The line above the list while jobs are selected. changed() is called after an action.
+// The line above the list while jobs are selected. It calls changed() after an action.
 function selectionBar(queue, selected, clear, changed) {
   const bar = element('div', { class: 'selection', hidden: true });
 
@@ -72,7 +72,7 @@ function stateTabs(current, total, choose) {
     Object.entries(STATES).map(([state, label]) => [state, [label, ' ', counts[state]]]),
   );
   return {
-    root: segments('State of the jobs', labels, current, choose).root,
+    root: segments('State of the jobs', labels, current, choose),
     draw() {
       for (const [state, node] of Object.entries(counts)) {
         const text = total(state) === undefined ? '' : count(total(state));
@@ -111,8 +111,8 @@ function bulkActions(queue, target, changed) {
 }
 
 /*
- * queue: null for the dead jobs of all queues. total(state): the number of jobs in that state, or undefined if it is not
- * known. deadQueues(): the queues that have dead jobs. Returns { root, reload, filter, drawTotals() }.
+ * queue: null for the dead jobs of all queues. total(state): the number of jobs in that state, or undefined if the view does
+ * not know it. deadQueues(): the queues that have dead jobs. Returns { root, reload, filter, drawTotals() }.
  */
 export function jobsCard({ queue, query, signal, total, deadQueues }) {
   let state = queue === null ? 'dead' : query.state in STATES ? query.state : 'all';
@@ -141,7 +141,7 @@ export function jobsCard({ queue, query, signal, total, deadQueues }) {
     return { ...wanted, newest: canBeNewest(wanted) && (newest ?? AT_REST.includes(state)) };
   }
 
-  // The number of dead jobs that match is known if they are all in the list.
+  // The card knows the number of dead jobs that match if the first page lists all of them.
   function deadTarget() {
     const listed = shown.n === 0 && !shown.more ? shown.jobs.length : null;
     const match = isFiltered(filter.value()) ? listed : total('dead');

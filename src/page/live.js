@@ -20,8 +20,8 @@ export function onFigures(listener, signal) {
   signal.addEventListener('abort', () => figureListeners.delete(listener));
 }
 
-// state(text) is called at each change: live, lost, or refused if the user may not see the figures. login() is called when
-// the session has ended.
+// Calls state(text) at each change: live, lost, or refused if the user may not see the figures. Calls login() when the
+// session has ended.
 export function onConnection(state, login) {
   stateListener = state;
   loginListener = login;
@@ -46,7 +46,7 @@ function watchSilence() {
   silence = setTimeout(lost, SILENCE_MS);
 }
 
-// A stream that the server refuses has the status 403, which only fetch() tells.
+// The server refuses a stream with the status 403. EventSource hides the status, so the page asks again with fetch().
 async function isRefused() {
   const stop = new AbortController();
   const response = await fetch(streamAddress(), { signal: stop.signal }).catch(() => null);

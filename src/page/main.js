@@ -49,12 +49,12 @@ function viewNotFound({ root }) {
   root.append(element('h1', {}, 'No such view'), element('p', {}, element('a', { href: '#/' }, 'Overview')));
 }
 
-// What the user lacks: the right to run a command, or the right on a queue.
+// Names the missing right: the user may not run a command, or has no right on a queue.
 function refusal(error, parts) {
-  const who = ['The user ', bdi(show(user), { class: 'strong' })];
+  const subject = ['The user ', bdi(show(user), { class: 'strong' })];
   if (error.message.includes('to run the'))
-    return [who, ' may not run the command ', element('code', {}, error.command), ', which this view needs.'];
-  return [who, ' has no right on the queue ', bdi(show(parts[1] ?? ''), { class: 'strong' }), '.'];
+    return [subject, ' may not run the command ', element('code', {}, error.command), ', which this view needs.'];
+  return [subject, ' has no right on the queue ', bdi(show(parts[1] ?? ''), { class: 'strong' }), '.'];
 }
 
 function showProblem(root, error, parts) {

@@ -7,7 +7,7 @@ import { tell } from './toast.js';
 
 const STEP = 1000;
 
-// Deletes jobs that are neither queued nor dead. A job that ends before its turn is left out.
+// Deletes the active, delayed and waiting jobs. A job that ends before its deletion does not count.
 async function deleteUnqueued(name) {
   const progress = progressDialog(`Deleting jobs of ${show(name)}`);
   let cursor = '0';

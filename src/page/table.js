@@ -2,11 +2,11 @@
 import { element } from './dom.js';
 
 /*
- * columns: { label, head, text(row), node(row), number, named, optional, sort }. text decides whether a cell has changed;
- * node builds its content if that is more than a text. head stands in place of the label. A column that is optional is
- * hidden while none of its cells has a value. On a narrow screen each row is a block, and numbers and columns that are
- * named have their labels before them. key(row): a text that is unique. onSort(name) makes the labels of columns with a
- * sort into buttons. more(row): a node below the row, or null.
+ * columns: { label, head, text(row), node(row), number, named, optional, sort }. A cell is drawn again when its text has
+ * changed; node builds its content if the content is more than the text. head stands in place of the label. A column that
+ * is optional is hidden while none of its cells has a value. On a narrow screen each row is a block, and numbers and
+ * columns that are named have their labels before them. key(row): a text that is unique. onSort(name) makes the labels of
+ * columns with a sort into buttons. more(row): a node below the row, or null.
  */
 export function table({ columns, key, caption, empty, onSort, more = () => null }) {
   const head = element('tr');
@@ -25,7 +25,7 @@ export function table({ columns, key, caption, empty, onSort, more = () => null 
     return { tr, texts: [], below: null };
   }
 
-  // The row of what stands below a row.
+  // Puts the node into a row of its own below the line. Removes that row if node is null.
   function fillBelow(line, node) {
     if (line.below?.firstChild.firstChild === node) return;
     line.below?.remove();

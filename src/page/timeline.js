@@ -28,7 +28,7 @@ function readHistory(reply, range, queue) {
 /*
  * Calls draw(course) at once and for each new step, until the signal. queue is null for the whole server. A course has
  * times in milliseconds, and for each time the number of queued and active jobs and the rates a second. since: the begin of
- * the history, or null if the server keeps none of the queue.
+ * the history, or null if the server keeps no history of the queue.
  */
 export function timeline({ queue, range, signal, draw, fail }) {
   const words = ['HISTORY', ...(queue === null ? [] : [queue]), range];

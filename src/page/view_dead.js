@@ -1,4 +1,4 @@
-// The dead jobs of all queues: by queue, by error, and each of them.
+// The dead jobs of all queues: their numbers by queue and by error, and the list of the jobs.
 import { run } from './api.js';
 import { nameColumn, timeNode } from './cells.js';
 import { keyOf } from './bytes.js';
@@ -12,7 +12,7 @@ import { table } from './table.js';
 const QUEUES_MAX = 1000;
 const LISTED = 6;
 const REFRESH_MS = 5000;
-// Errors are counted in this many jobs, those that died last.
+// The view counts the errors of this many jobs, the jobs that died last.
 const SAMPLE = 1000;
 
 async function deadQueues(signal) {
@@ -20,7 +20,7 @@ async function deadQueues(signal) {
   return (await readFigures(names, signal)).filter((q) => q.dead > 0);
 }
 
-// The error without what differs between jobs: addresses, and numbers that do not look like a status.
+// The error without its addresses and numbers, because these differ between jobs. A number that looks like a status stays.
 function errorKind(error) {
   const varies = /0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+(\.\d+)*/gi;
   return error.replace(varies, (text) => (/^[1-5]\d\d$/.test(text) ? text : '…'));
@@ -30,8 +30,8 @@ function longestPart(text) {
   return text.split('…').reduce((a, b) => (b.length > a.length ? b : a));
 }
 
-// Jobs by the kind of their error, the most frequent first. label: the kind, or the error if all jobs have the same; text: a
-// part of the errors of all these jobs.
+// The jobs in groups by the kind of their error, the largest group first. label: the error if all jobs of the group have the
+// same error, otherwise the kind. text: a part of the errors of all jobs of the group.
 function errorGroups(jobs) {
   const groups = new Map();
   for (const { error, died } of jobs) {
@@ -45,7 +45,7 @@ function errorGroups(jobs) {
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }
 
-// choose(text) is called to list the jobs whose error contains the text.
+// A click on an error calls choose(text), which lists the jobs whose error contains the text.
 function errorTable(choose) {
   const link = (g) =>
     button(bdi(g.label || 'no error'), () => choose(g.text), { class: 'link error-text', title: g.label });

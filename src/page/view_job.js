@@ -1,4 +1,4 @@
-// One job: what SHOW says, its body, and its actions.
+// A job: its facts from SHOW, its body, and its actions.
 import { CommandError, run } from './api.js';
 import { actionButton } from './actions.js';
 import { bodyCard, copyButton } from './body_view.js';
@@ -23,7 +23,7 @@ function clock(ms) {
   return ms ? element('span', {}, time(ms), element('small', {}, ` ${ago(ms)}`)) : undefined;
 }
 
-// The facts of a job; those that it does not have are undefined.
+// The facts of a job. A fact that the job does not have is undefined.
 function factsOf(j) {
   const due = j['next-requeue-within'];
   const next = due === null ? 'never' : fromNow(Date.now() + due);
@@ -184,7 +184,8 @@ function missing(id) {
   );
 }
 
-// Shows the progress of the job. Reads the view again when the job has changed otherwise, unless a dialog is open.
+// Shows the progress of the job. Reads the view again when the state of the job or the number of its
+// deliveries changes. Waits while a dialog is open.
 function watch(job, progress, signal, reload) {
   const mark = (j) => JSON.stringify([j?.state, j?.nacks, j?.['additional-deliveries']]);
   every(WATCH_MS, signal, async () => {

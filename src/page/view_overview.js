@@ -27,7 +27,7 @@ function figure(label, name) {
 const OLDEST = { label: 'Oldest', number: true, text: (q) => milliseconds(q.oldest) };
 const LATENCY = { label: 'Latency p99', number: true, text: (q) => milliseconds(q.most) };
 
-// A table of the queues that come first by an order, among those whose figure of that name is not 0.
+// A table of the first queues by an order of QSCAN. A queue whose figure of that name is 0 is left out.
 function queueCard({ title, order, name, empty, columns, href, all, signal }) {
   const grid = table({
     caption: title,
@@ -50,7 +50,7 @@ function queueCard({ title, order, name, empty, columns, href, all, signal }) {
 
 const QUIET = element('li', { class: 'good' }, 'The doctor has found no problem.');
 
-// The problems that the doctor and the stream of figures tell, the worst first.
+// The problems that DOCTOR and the stream of figures report, the worst problem first.
 function alertList() {
   const text = ' The server has no connection to its database.';
   const away = element('li', { hidden: true }, severityBadge('error'), text);
@@ -62,7 +62,7 @@ function alertList() {
       if (!connected) root.hidden = false;
     },
     setFindings(list) {
-      // The first finding of each check: its text tells how many there are.
+      // The list has the first finding of each check, because the text of that finding has the number of findings.
       const firsts = list.filter((f, i) => list.findIndex((other) => other.check === f.check) === i);
       const problems = firsts.filter((f) => f.severity !== 'note');
       const advice = (f) => findingLink(f) ?? element('a', { href: '#/doctor' }, 'Advice');

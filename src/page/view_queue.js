@@ -1,4 +1,4 @@
-// One queue: its figures, their course, its jobs and its actions.
+// A queue: its figures, their course, its jobs and its actions.
 import { run } from './api.js';
 import { actionButton, report } from './actions.js';
 import { show } from './bytes.js';
@@ -88,7 +88,7 @@ export async function viewQueue({ root, parts, query, signal }) {
   let figures = queueFigures(await run(['QSTAT', name], signal)) ?? MISSING;
   const line = figureLine();
   const rateOf = rates(['added', 'delivered']);
-  const state = element('span', { class: 'badges' });
+  const state = element('span');
   const totals = (wanted) => (wanted === 'all' ? figures.all : wanted === 'queued' ? figures.len : figures[wanted]);
   const jobs = jobsCard({ queue: name, query, signal, total: totals, deadQueues: () => [name] });
   const pause = pauseControl(name, () => refresh().catch(report));

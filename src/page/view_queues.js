@@ -13,9 +13,9 @@ import { replaceQuery } from './router.js';
 import { table } from './table.js';
 
 const PAGE = 50;
-// An order by a figure needs the figures of all queues that match.
+// An order by a figure needs the figures of all queues that match. The page reads those of at most this many queues.
 const ORDERED_MAX = 2000;
-// The orders that QSCAN knows, of any number of queues.
+// The figures by which QSCAN orders any number of queues, with the names of these orders.
 const SCAN_ORDERS = { len: 'len', oldest: 'age', dead: 'dead' };
 const SCAN_MAX = 1000;
 const NAMES_MS = 10000;

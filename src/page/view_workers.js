@@ -10,14 +10,14 @@ import { table } from './table.js';
 import { tell } from './toast.js';
 
 const JOBS_MS = 2000;
-// WORKERS reads the jobs of all queues. It is sent again after this many times as long as it took.
+// WORKERS reads the jobs of all queues. Before the page sends it again, it waits this many times as long as the reply took.
 const PAUSES = 20;
-// So few workers show their jobs at first.
+// At first the page shows the jobs of this many workers.
 const OPEN_MAX = 8;
 const SHOWN_JOBS = 50;
 
-// The rows of WORKERS as workers: { key, name, node, jobs, queues, ends }. The name of a worker that has had its first job
-// for a moment only is not known.
+// The rows of WORKERS as workers: { key, name, node, jobs, queues, ends }. The name is empty until the
+// servers know it, about two seconds after the first job.
 function readWorkers(reply) {
   const workers = new Map();
   for (const row of reply.map(fields)) {
@@ -161,7 +161,7 @@ export async function viewWorkers({ root, signal }) {
     await loadJobs().catch(report);
   }
 
-  // The jobs of the workers that are open. The server has them in memory.
+  // Reads the jobs of the workers that are open. The server has these jobs in memory.
   async function loadJobs() {
     const shown = workers.filter((w) => opened.has(w.key));
     const replies = await runAll(

@@ -62,7 +62,7 @@ class Browser {
     await page.context().close();
   }
 
-  // The problems since the last call.
+  // Returns the problems since the last call.
   takeProblems() {
     return this.problems.splice(0);
   }

@@ -7,7 +7,7 @@ const { Server } = require('./server');
 const PICTURE = path.join(__dirname, '..', '..', 'doc', 'images', 'page.png');
 const TICK_MS = 250;
 const WORK_MS = 6 * 60 * 1000;
-// The jobs of each queue: how many are added and taken in a tick, in the mean.
+// For each queue: the mean numbers of jobs that are added and taken in a tick.
 const QUEUES = {
   'mail:welcome': [6, 5.8],
   'orders:new': [4, 4.2],
@@ -18,13 +18,13 @@ const QUEUES = {
 };
 const ERRORS = ['HTTP 503 Service Unavailable', 'timeout after 30 s', 'HTTP 429 Too Many Requests'];
 
-// A whole number whose mean is the wanted one.
+// A random whole number with about that mean.
 function about(mean) {
   return Math.floor(mean * (0.5 + Math.random()) + Math.random());
 }
 
 async function addJobs(server, tick) {
-  // More jobs come, then fewer, in turns of two minutes.
+  // The number of new jobs rises and falls with a period of two minutes.
   const wave = 1 + 0.7 * Math.sin((2 * Math.PI * tick * TICK_MS) / 120000);
   const commands = Object.entries(QUEUES).flatMap(([queue, [added]]) =>
     Array.from({ length: about(added * wave) }, (_, i) => [
@@ -48,7 +48,7 @@ async function doJobs(server, queue, most) {
   const ids = (jobs ?? []).map(([, id]) => id);
   const failed = queue === 'webhooks' ? ids.filter(() => Math.random() < 0.02) : [];
   const done = ids.filter((id) => !failed.includes(id));
-  // Each queue has some active jobs: these are done at the next tick.
+  // The jobs are active for half a tick, so that each queue has active jobs.
   await new Promise((resolve) => setTimeout(resolve, TICK_MS / 2));
   if (done.length > 0) await server.run('ACKJOB', ...done);
   for (const id of failed) await server.run('NACK', 'ERROR', ERRORS[id.charCodeAt(12) % ERRORS.length], id);

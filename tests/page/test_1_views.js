@@ -53,7 +53,7 @@ async function addDead(server, queue, errors) {
 }
 
 module.exports = {
-  // Before other tests add queues. The oldest job that is left is in the newest queue.
+  // This test runs before other tests add queues. After the deletion only the newest queue has a job.
   async 'the overview has the oldest job of any queue'({ server, browser }) {
     const newest = { base64: 'cf8=' };
     const others = Array.from({ length: 20 }, (_, i) => `aged:${i}`);
