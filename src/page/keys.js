@@ -22,7 +22,7 @@ function isTyping(node) {
 
 // Moves the focus to the first link of the next or previous row of the table.
 function moveRow(step) {
-  const links = [...document.querySelectorAll('tbody tr')]
+  const links = [...document.querySelectorAll('tbody tr:not(.below)')]
     .map((row) => row.querySelector('a'))
     .filter((link) => link !== null);
   if (links.length === 0) return;

@@ -138,7 +138,7 @@ async function start() {
 const help = listenKeys({
   search: () => document.getElementById('search')?.focus(),
   reload: () => frame && showView(),
-  theme: () => document.querySelector('.menu-end button')?.click() ?? nextTheme(),
+  theme: () => (frame ? frame.nextTheme() : nextTheme()),
 });
 
 onFigures(({ server }) => server && frame?.setDead(server.dead), new AbortController().signal);

@@ -62,35 +62,24 @@ function searchForm() {
   );
 }
 
+// A button that changes the colours and names them. A click on it is the same as the key t.
 function themeButton() {
-  const label = element('span', {}, '');
-  const node = element(
-    'button',
-    {
-      type: 'button',
-      class: 'plain',
-      onclick: () => {
-        nextTheme();
-        draw();
-      },
-    },
-    icon('moon'),
-    label,
-  );
-  const draw = () => {
+  const label = element('span', {}, `Colours: ${theme()}`);
+  const change = () => {
+    nextTheme();
     label.textContent = `Colours: ${theme()}`;
   };
-  draw();
-  return node;
+  return { root: element('button', { type: 'button', class: 'plain', onclick: change }, icon('moon'), label), change };
 }
 
-/* session: that of api.js. Returns { root, main, setView, setDead, setConnection }. */
+/* session: that of api.js. Returns { root, main, nextTheme, setView, setDead, setConnection }. */
 export function shell(session, { logout, help }) {
   const main = element('main', { id: 'main', tabindex: -1 });
   const dead = element('span', { class: 'badge badge-dead', hidden: true });
   const links = VIEWS.map(([name, label, href]) =>
     element('a', { href, 'data-view': name }, icon(name), label, name === 'dead' ? dead : null),
   );
+  const colours = themeButton();
   const state = element('span', { class: 'live', role: 'status' }, 'connecting');
   const banner = element('div', { class: 'banner', role: 'alert', hidden: true });
   const menu = element(
@@ -100,7 +89,7 @@ export function shell(session, { logout, help }) {
     element(
       'div',
       { class: 'menu-end' },
-      themeButton(),
+      colours.root,
       button('Keyboard: ?', help, { class: 'plain' }),
       session.user ? element('p', { class: 'user' }, 'User ', bdi(show(session.user))) : null,
       session.cookie ? button('Log out', logout, { class: 'plain' }) : null,
@@ -147,6 +136,7 @@ export function shell(session, { logout, help }) {
   return {
     root,
     main,
+    nextTheme: colours.change,
     setView(name) {
       openMenu(false);
       for (const link of links) {

@@ -321,6 +321,10 @@ module.exports = {
     const jobs = page.locator('.below:has([aria-label="Running jobs of mailer-1"])');
     await jobs.locator('tbody tr').nth(2).waitFor();
     await jobs.locator('bdi:text-is("40 %: page 4 of 10")').waitFor();
+    const links = jobs.locator('tbody tr td:first-child a');
+    await links.first().focus();
+    await page.keyboard.press('j');
+    assert.ok(await links.nth(1).evaluate((link) => link === document.activeElement));
     await server.run('WORKING', id, 'PROGRESS', '50');
     await jobs.locator('bdi:text-is("50 %")').waitFor();
     await page.click('button[aria-label="Jobs of mailer-1"]');
