@@ -1,4 +1,5 @@
 // The two charts of the overview and of a queue, and the choice of their range.
+import { show } from './bytes.js';
 import { element, segments } from './dom.js';
 import { count, rate, time } from './format.js';
 import { plot } from './plot.js';
@@ -57,7 +58,8 @@ export function courses({ queue, query, signal }) {
   }
 
   const labels = ranges(queue);
-  const first = query.range?.toUpperCase() in labels ? query.range.toUpperCase() : 'MINUTES';
+  const wanted = show(query.range).toUpperCase();
+  const first = wanted in labels ? wanted : 'MINUTES';
   begin(first);
   return {
     root: element('div', {}, plots, note),

@@ -115,7 +115,7 @@ function bulkActions(queue, target, changed) {
  * not know it. deadQueues(): the queues that have dead jobs. Returns { root, reload, filter, drawTotals() }.
  */
 export function jobsCard({ queue, query, signal, total, deadQueues }) {
-  let state = queue === null ? 'dead' : query.state in STATES ? query.state : 'all';
+  let state = queue === null ? 'dead' : Object.hasOwn(STATES, query.state) ? query.state : 'all';
   let newest = query.order === undefined ? null : query.order === 'newest';
   let shown = UNREAD;
   const selected = new Map();

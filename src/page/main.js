@@ -74,12 +74,18 @@ function showProblem(root, error, parts) {
   );
 }
 
+// The row of VIEWS of an address. A name such as "constructor" is no view.
+function viewOf(parts) {
+  const name = parts[0] ?? '';
+  return Object.hasOwn(VIEWS, name) ? VIEWS[name] : [viewNotFound, '', parts.length];
+}
+
 async function showView({ focus = false } = {}) {
   current.abort();
   current = new AbortController();
   const { signal } = current;
   const { parts, query } = parse(location.hash);
-  const [view, name, length] = VIEWS[parts[0] ?? ''] ?? [viewNotFound, '', parts.length];
+  const [view, name, length] = viewOf(parts);
   const root = element('div', { class: 'view', 'aria-busy': 'true' });
 
   frame.setView(name);

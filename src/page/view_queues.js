@@ -109,7 +109,7 @@ async function addToQueue(load) {
 
 export async function viewQueues({ root, query, signal }) {
   const state = {
-    filter: query.filter ?? '',
+    filter: show(query.filter),
     least: query.least === '1',
     sort: query.sort ?? 'name',
     descending: query.order === 'down',

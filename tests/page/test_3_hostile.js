@@ -115,23 +115,29 @@ module.exports = {
     await page.waitForSelector('td code:has-text("onerror")');
     await visit(page, `#/job/${encodeURIComponent(batch)}`);
     await page.waitForSelector('section:has(h2:text-is("Batch")) bdi:has-text("onerror")');
-    for (const hash of [
-      '#/workers',
-      `#/job/${encodeURIComponent(done)}`,
-      `#/job/${encodeURIComponent(dead)}`,
-      `#/queue/${encodeURIComponent(queue)}?state=dead`,
-      `#/job/${encodeURIComponent(MARKUP)}`,
-      `#/${encodeURIComponent(MARKUP)}`,
-      '#/queue/%',
-      '#/queue/~!',
-      `#/queue/${encodeURIComponent(queue)}?state=dead&error=${encodeURIComponent(MARKUP)}&header=~PGI-&older=x`,
-      `#/queues?filter=${encodeURIComponent(MARKUP)}`,
+    const text = encodeURIComponent(MARKUP);
+    for (const [hash, title] of [
+      ['#/workers', 'Workers'],
+      [`#/job/${encodeURIComponent(done)}`, 'Job'],
+      [`#/job/${encodeURIComponent(dead)}`, 'Job'],
+      [`#/queue/${queue}?state=dead`, queue],
+      [`#/job/${text}`, 'The server replied an error'],
+      [`#/${text}`, 'No such view'],
+      ['#/constructor', 'No such view'],
+      ['#/__proto__', 'No such view'],
+      ['#/queue/%', 'No such view'],
+      ['#/queue/~!', 'No such view'],
+      [`#/queue/${queue}?state=dead&error=${text}&header=~PGI-&older=x`, queue],
+      [`#/queue/${queue}?state=constructor&range=~PGI-&order=~PGI-`, queue],
+      [`#/queues?filter=${text}`, 'Queues'],
+      ['#/queues?filter=~PGI-&sort=~PGI-&page=-1', 'Queues'],
+      ['#/?range=~PGI-', 'Overview'],
     ]) {
-      await page.evaluate((value) => {
-        location.hash = value;
-      }, hash);
-      await page.waitForSelector('.view:not([aria-busy]) h1');
+      await visit(page, hash);
+      await page.waitForSelector(`h1:has-text("${title}")`);
     }
+    await visit(page, `#/queue/${queue}?state=constructor`);
+    await page.waitForSelector('.segments [data-value="all"][aria-pressed="true"]');
     await visit(page, '#/schedules');
     await page.click('tr:has-text("onerror") >> text=Remove');
     await page.click('dialog >> button:text-is("Remove the schedule")');
