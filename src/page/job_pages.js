@@ -23,7 +23,9 @@ export function jobPages({ size, options, signal, show, tell }) {
     show(page);
   }
 
+  // Does nothing while the list is read: a list cannot read two pages at once.
   async function go(n) {
+    if (busy) return;
     const source = list;
     const looking = (looked) => {
       if (looked > LOOKED_MAX && source === list) tell(`The server has looked at ${count(looked)} jobs …`);
@@ -50,6 +52,7 @@ export function jobPages({ size, options, signal, show, tell }) {
   function begin() {
     stop.abort();
     stop = new AbortController();
+    busy = false;
     list = jobList({ ...options(), signal: AbortSignal.any([signal, stop.signal]) });
     return go(0);
   }

@@ -173,6 +173,19 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'two clicks on Next read each job once'({ server, browser }) {
+    await server.run('RPUSH', 'paged', ...Array.from({ length: 150 }, (_, i) => `job ${i}`));
+    const page = await browser.open(server.url + '#/queue/paged');
+    const next = page.locator('.pager >> text=Next');
+    await next.click();
+    await page.waitForSelector('bdi:text-is("job 99")');
+    await next.evaluate((button) => [button.click(), button.click()]);
+    await page.waitForSelector('bdi:text-is("job 149")');
+    await page.waitForSelector('.pager >> text=101–150');
+    assert.ok(await next.isDisabled());
+    await browser.close(page);
+  },
+
   async 'a list of a state without jobs asks the server for nothing'({ server, browser }) {
     await server.run('RPUSH', 'quiet', ...Array(200).fill('x'));
     const page = await browser.open(server.url + '#/queue/quiet?state=active');

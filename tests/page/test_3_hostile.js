@@ -24,7 +24,7 @@ const NAMES = [
 
 // Queues of other tests.
 const OTHERS =
-  /^#\/queue\/(act:|aged:|many:|fails:|search:|quiet|mail|orders|done|states|rare|flow|waits|elsewhere|hostile:)/;
+  /^#\/queue\/(act:|aged:|many:|paged|fails:|search:|quiet|mail|orders|done|states|rare|flow|waits|elsewhere|hostile:)/;
 
 function hrefOf(page) {
   return page.locator('tbody tr a').first().getAttribute('href');
