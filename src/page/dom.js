@@ -92,13 +92,18 @@ export function segments(label, choices, current, choose) {
   return element('div', { class: 'segments', role: 'group', 'aria-label': label }, nodes);
 }
 
-// Calls work at once, and again ms milliseconds after it has ended, until the signal. Does not call work while the
-// page is hidden.
-export function every(ms, signal, work) {
-  const turn = async () => {
+// Calls work in ms milliseconds, and again ms milliseconds after each end, until the signal. Does not call work while the
+// page is hidden. Work must not fail.
+export function repeat(ms, signal, work) {
+  setTimeout(async () => {
     if (signal.aborted) return;
     if (!document.hidden) await work();
-    if (!signal.aborted) setTimeout(turn, ms);
-  };
-  return turn();
+    repeat(ms, signal, work);
+  }, ms);
+}
+
+// Calls work at once, and then as repeat() does.
+export async function every(ms, signal, work) {
+  if (!document.hidden) await work();
+  repeat(ms, signal, work);
 }

@@ -3,7 +3,7 @@ import { run } from './api.js';
 import { actionButton } from './actions.js';
 import { deleteDead, reviveDead } from './dead_actions.js';
 import { confirmAction } from './dialog.js';
-import { button, element, every, segments } from './dom.js';
+import { button, element, repeat, segments } from './dom.js';
 import { count, plural } from './format.js';
 import { jobColumns } from './job_columns.js';
 import { filterForm } from './job_filter.js';
@@ -221,6 +221,6 @@ export function jobsCard({ queue, query, signal, total, deadQueues }) {
   filter.setDead(state === 'dead');
   drawTotals();
   reload();
-  every(REFRESH_MS, signal, () => selected.size > 0 || list.refresh());
+  repeat(REFRESH_MS, signal, () => selected.size > 0 || list.refresh());
   return { root, reload, filter, drawTotals };
 }

@@ -2,7 +2,7 @@
 import { run } from './api.js';
 import { nameColumn, timeNode } from './cells.js';
 import { keyOf } from './bytes.js';
-import { bdi, button, card, element, every, head } from './dom.js';
+import { bdi, button, card, element, head, repeat } from './dom.js';
 import { readFigures } from './figures.js';
 import { ago, count, plural } from './format.js';
 import { jobsCard } from './jobs_card.js';
@@ -91,8 +91,18 @@ export async function viewDead({ root, query, signal }) {
     if (sampled === total()) return;
     sampled = total();
     const list = jobList({ queue: null, state: 'dead', filter: NO_FILTER, newest: true, total: total(), signal });
-    const found = await list.page(0, SAMPLE, () => true);
-    byError.update(errorGroups(found.jobs).slice(0, LISTED));
+    try {
+      const found = await list.page(0, SAMPLE, () => true);
+      byError.update(errorGroups(found.jobs).slice(0, LISTED));
+    } catch {
+      sampled = null; // The next refresh tries again.
+    }
+  }
+
+  async function refresh() {
+    queues = await deadQueues(signal).catch(() => queues);
+    draw();
+    await countErrors();
   }
 
   root.append(
@@ -101,9 +111,7 @@ export async function viewDead({ root, query, signal }) {
     element('div', { class: 'pair' }, card('By error', note, byError.root), card('By queue', null, byQueue.root)),
     jobs.root,
   );
-  every(REFRESH_MS, signal, async () => {
-    queues = await deadQueues(signal).catch(() => queues);
-    draw();
-    await countErrors().catch(() => {});
-  });
+  draw();
+  countErrors();
+  repeat(REFRESH_MS, signal, refresh);
 }

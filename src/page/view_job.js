@@ -5,7 +5,7 @@ import { bodyCard, copyButton } from './body_view.js';
 import { queueLink } from './cells.js';
 import { isBytes, show } from './bytes.js';
 import { confirmAction, formDialog } from './dialog.js';
-import { badge, bdi, button, card, element, every, facts, head } from './dom.js';
+import { badge, bdi, button, card, element, facts, head, repeat } from './dom.js';
 import { addJobDialog, bodyField, optionFields, optionWords, wordOfBody } from './job_form.js';
 import { ago, count, duration, fromNow, plural, time } from './format.js';
 import { attemptsCard, headersCard, progressCard, relationCards } from './job_cards.js';
@@ -188,7 +188,7 @@ function missing(id) {
 // deliveries changes. Waits while a dialog is open.
 function watch(job, progress, signal, reload) {
   const mark = (j) => JSON.stringify([j?.state, j?.nacks, j?.['additional-deliveries']]);
-  every(WATCH_MS, signal, async () => {
+  repeat(WATCH_MS, signal, async () => {
     if (document.querySelector('dialog')) return;
     const now = await run(['SHOW', job.id], signal).then(readJob, () => job);
     if (signal.aborted) return;

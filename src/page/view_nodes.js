@@ -1,7 +1,7 @@
 // The servers of the database, and this server in detail.
 import { runAll } from './api.js';
 import { show, textOf } from './bytes.js';
-import { badge, bdi, card, element, every, facts, head } from './dom.js';
+import { badge, bdi, card, element, facts, head, repeat } from './dom.js';
 import { byteSize, count, duration, rate } from './format.js';
 import { rates } from './figures.js';
 import { table } from './table.js';
@@ -80,5 +80,5 @@ export async function viewNodes({ root, signal }) {
 
   await load();
   root.append(head('Nodes'), grid.root, card('This server', null, detail));
-  every(REFRESH_MS, signal, () => load().catch(() => {}));
+  repeat(REFRESH_MS, signal, () => load().catch(() => {}));
 }

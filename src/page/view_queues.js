@@ -5,7 +5,7 @@ import { nameColumn } from './cells.js';
 import { keyOf, show } from './bytes.js';
 import { addJobDialog } from './job_form.js';
 import { formDialog } from './dialog.js';
-import { button, element, every, head, icon } from './dom.js';
+import { button, element, head, icon, repeat } from './dom.js';
 import { rates, readFigures } from './figures.js';
 import { count, milliseconds, plural, rate } from './format.js';
 import { pager } from './pager.js';
@@ -127,7 +127,7 @@ export async function viewQueues({ root, query, signal }) {
   });
   let names = [];
 
-  function change(values) {
+  function change(values, read = redraw) {
     Object.assign(state, values);
     replaceQuery({
       filter: state.filter,
@@ -136,7 +136,7 @@ export async function viewQueues({ root, query, signal }) {
       order: state.descending ? 'down' : '',
       page: state.page > 0 ? state.page + 1 : '',
     });
-    return redraw();
+    return read();
   }
 
   // Never fails. The user may leave the view while it reads.
@@ -204,7 +204,7 @@ export async function viewQueues({ root, query, signal }) {
   const least = element('input', {
     type: 'checkbox',
     id: 'least',
-    onchange: () => change({ least: least.checked, page: 0 }).then(load).catch(report),
+    onchange: () => change({ least: least.checked, page: 0 }, () => load().catch(report)),
   });
   least.checked = state.least;
   await load();
@@ -219,6 +219,6 @@ export async function viewQueues({ root, query, signal }) {
     grid.root,
     pages.root,
   );
-  every(2000, signal, () => draw().catch(() => {}));
-  every(NAMES_MS, signal, () => load().catch(() => {}));
+  repeat(2000, signal, () => draw().catch(() => {}));
+  repeat(NAMES_MS, signal, () => load().catch(() => {}));
 }

@@ -5,7 +5,7 @@ import { queueLink, timeNode } from './cells.js';
 import { ADDJOB_OPTIONS, bodyField, headerWords, moreFields, optionWords, wordOfBody } from './job_form.js';
 import { keyOf, preview, show } from './bytes.js';
 import { confirmAction, formDialog, showDialog } from './dialog.js';
-import { bdi, button, element, every, facts, head } from './dom.js';
+import { bdi, button, element, facts, head, repeat } from './dom.js';
 import { ago, count, duration, fromNow, time } from './format.js';
 import { jobAddress } from './router.js';
 import { table } from './table.js';
@@ -173,5 +173,5 @@ export async function viewSchedules({ root, signal, reload }) {
     element('p', { class: 'muted' }, 'Each tick adds one job, for any number of servers. Times are in your time zone.'),
     grid.root,
   );
-  every(5000, signal, () => load().catch(() => {}));
+  repeat(5000, signal, () => load().catch(() => {}));
 }

@@ -186,6 +186,35 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'a view reads its data once when it opens'({ server, browser }) {
+    await fill(server);
+    const page = await browser.open(null);
+    const words = [];
+    page.on('request', (request) => words.push(request.postData() ?? ''));
+    // Periodic work does not begin while the clock stands.
+    await page.clock.install({ time: Date.now() - 60000 });
+    await page.clock.pauseAt(Date.now());
+    await page.goto(server.url);
+    await page.waitForSelector('.view h1');
+    for (const [hash, command] of [
+      ['#/queues', 'QSCAN'],
+      ['#/nodes', 'HELLO'],
+      ['#/schedules', 'SCHEDULES'],
+    ]) {
+      words.length = 0;
+      await visit(page, hash);
+      // The request of the search comes after all requests of the view.
+      await page.fill('#search', 'nothing has this name');
+      await page.press('#search', 'Enter');
+      const end = () => words.findIndex((text) => text.includes('nothing has this name'));
+      await until('the search', () => end() >= 0);
+      const read = words.slice(0, end()).filter((text) => text.includes(command) && !text.includes('ORDER'));
+      assert.equal(read.length, 1, hash);
+      await page.waitForSelector('text=No queue matches.');
+    }
+    await browser.close(page);
+  },
+
   async 'a list of a state without jobs asks the server for nothing'({ server, browser }) {
     await server.run('RPUSH', 'quiet', ...Array(200).fill('x'));
     const page = await browser.open(server.url + '#/queue/quiet?state=active');
