@@ -149,7 +149,7 @@ const help = listenKeys({
 
 onFigures(({ server }) => server && frame?.setDead(server.dead), new AbortController().signal);
 onLoginNeeded(() => frame && askLogin());
-onConnection((state) => frame?.setConnection(state), askLogin);
+onConnection((state) => frame?.setConnection(state), () => frame && askLogin());
 addEventListener('hashchange', () => frame && showView({ focus: true }));
 document.getElementById('skip').addEventListener('click', (event) => {
   event.preventDefault();

@@ -37,6 +37,13 @@ module.exports = {
     await page.waitForSelector('.login');
     assert.deepEqual(await auditAccess(page), []);
     await picture(page, 'login-light');
+    await page.fill('[name=user]', 'typed');
+    for (let i = 0; i < 2; i++) {
+      const asked = page.waitForResponse('**/api/session');
+      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+      await asked;
+    }
+    assert.equal(await page.inputValue('[name=user]'), 'typed');
     await logIn(page, 'default', 'wrong');
     await page.waitForSelector('.problem:text-matches("^Invalid username-password pair")');
     await logIn(page, 'default', 'secret');
