@@ -7,7 +7,8 @@ import { tell } from './toast.js';
 
 const STEP = 1000;
 
-// Deletes the active, delayed and waiting jobs. A job that ends before its deletion does not count.
+// Deletes the active, delayed and waiting jobs. A job that ends before its deletion does not count. Returns false if the user
+// has stopped the work before its end.
 async function deleteUnqueued(name) {
   const progress = progressDialog(`Deleting jobs of ${show(name)}`);
   let cursor = '0';
@@ -19,6 +20,7 @@ async function deleteUnqueued(name) {
       if (found[1].length > 0) deleted += await run(['DELJOB', ...found[1]]);
       progress.set(deleted, `${plural(deleted, 'job')} deleted.`);
     } while (cursor !== '0' && !progress.stopped);
+    return cursor === '0';
   } finally {
     progress.close();
   }
@@ -41,8 +43,8 @@ export async function emptyQueue(name, figures) {
     submit: async (chosen) => {
       if (chosen.queued) await run(['DEL', name]);
       if (chosen.dead) await run(['DELDEAD', name]);
-      if (chosen.others) await deleteUnqueued(name);
-      tell(`The chosen jobs of ${show(name)} are deleted.`);
+      const all = !chosen.others || (await deleteUnqueued(name));
+      tell(all ? `The chosen jobs of ${show(name)} are deleted.` : `Some of the chosen jobs of ${show(name)} are left.`);
     },
   });
 }

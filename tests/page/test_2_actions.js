@@ -118,6 +118,28 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'the deletion of jobs says that jobs are left after a stop'({ server, browser }) {
+    const queue = 'act:stopped';
+    const jobs = Array(600).fill('x');
+    for (let i = 0; i < 2; i++) await server.run('ADDJOBS', queue, '0', 'DELAY', '1000', 'JOBS', '600', ...jobs);
+    const page = await browser.open(`${server.url}#/queue/${queue}`);
+    let held = null;
+    await page.route('**/api/command', (route) => {
+      if (route.request().postData().includes('DELJOB')) held = route;
+      else route.continue();
+    });
+    await page.click('.head >> text=Delete jobs');
+    await page.check('dialog >> [name=others]');
+    await page.click('dialog >> button:text-is("Delete the jobs")');
+    await until('the first step', () => held !== null);
+    await page.click('dialog >> button:text-is("Stop")');
+    await held.continue();
+    await page.waitForSelector('.toast:has-text("Some of the chosen jobs of act:stopped are left.")');
+    assert.ok((await server.run('QLEN', queue, 'DELAYED')) > 0);
+    await page.unroute('**/api/command');
+    await browser.close(page);
+  },
+
   async 'a job is delayed, queued, copied and deleted'({ server, browser }) {
     const id = await server.run('ADDJOB', 'act:job', 'x', '0');
     const state = async () => (await server.fields('SHOW', id))?.state;
