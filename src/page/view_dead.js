@@ -26,8 +26,9 @@ function errorKind(error) {
   return error.replace(varies, (text) => (/^[1-5]\d\d$/.test(text) ? text : '…'));
 }
 
+// The longest part of an error as a list shows it, without characters that show() has escaped.
 function longestPart(text) {
-  return text.split('…').reduce((a, b) => (b.length > a.length ? b : a));
+  return text.split(/…|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}/).reduce((a, b) => (b.length > a.length ? b : a));
 }
 
 // The jobs in groups by the kind of their error, the largest group first. label: the error if all jobs of the group have the

@@ -81,6 +81,20 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'errors with invisible characters select their jobs'({ server, browser }) {
+    const adds = Array.from({ length: 5 }, () => ['ADDJOB', 'hostile:errors', 'x', '0', 'ATTEMPTS', '1']);
+    const ids = await server.run(...adds);
+    await server.run(
+      ['GETJOB', 'COUNT', '5', 'FROM', 'hostile:errors'],
+      ['NACK', 'ERROR', '\u202ebroken pipe\u0000', ...ids],
+    );
+    const page = await browser.open(server.url + '#/dead');
+    await page.click('button.link:has-text("broken pipe")');
+    await page.waitForSelector('button:text-is("Revive all 5")');
+    await server.run('DELDEAD', 'hostile:errors');
+    await browser.close(page);
+  },
+
   async 'workers, schedules, errors and results'({ server, browser }) {
     const queue = 'hostile:parts';
     const header = ['HEADER', '__proto__', MARKUP, 'HEADER', 'x-markup', '\u202e"><svg onload=window.hit=1>'];
