@@ -78,7 +78,7 @@ async function main() {
     const picture = { taken: false };
     const worked = work(server, picture);
     const page = await browser.open(server.url, { viewport: { width: 1280, height: 790 }, colorScheme: 'light' });
-    await page.waitForTimeout(WORK_MS);
+    await Promise.race([worked, page.waitForTimeout(WORK_MS)]);
     await page.screenshot({ path: PICTURE });
     picture.taken = true;
     await worked;
