@@ -74,7 +74,7 @@ function progressNode({ progress }) {
 function jobsTable(worker) {
   return table({
     caption: `Running jobs of ${show(worker.name)}`,
-    empty: 'No job is running.',
+    empty: 'This server has delivered no running job of the worker. Each server lists its own jobs.',
     key: (job) => job.id,
     columns: [
       { label: 'Job', text: (job) => job.id, node: (job) => jobLink(job.id) },
@@ -161,7 +161,7 @@ export async function viewWorkers({ root, signal }) {
     await loadJobs().catch(report);
   }
 
-  // Reads the jobs of the workers that are open. The server has these jobs in memory.
+  // Reads the jobs of the workers that are open. The server finds the jobs that it has delivered in its memory.
   async function loadJobs() {
     const shown = workers.filter((w) => opened.has(w.key));
     const replies = await runAll(
