@@ -83,6 +83,14 @@ async function visit(page, hash) {
   await page.waitForSelector('.view:not([aria-busy]) h1');
 }
 
+// Waits until the lists in that part of the page have that many rows.
+function waitRows(page, count, part = '') {
+  return page.waitForFunction(
+    ([selector, n]) => document.querySelectorAll(selector).length === n,
+    [`${part} tbody tr`, count],
+  );
+}
+
 // Serious problems of accessibility in the page as it is, as texts.
 async function auditAccess(page) {
   await page.evaluate(axe.source);
@@ -99,4 +107,4 @@ function picture(page, name, options = {}) {
   return page.screenshot({ path: path.join(PICTURES, `${name}.png`), ...options });
 }
 
-module.exports = { Browser, auditAccess, picture, visit };
+module.exports = { Browser, auditAccess, picture, visit, waitRows };

@@ -80,6 +80,16 @@ class Server {
     return answer.replies ?? answer.reply;
   }
 
+  // Adds a dead job for each error. Returns the IDs.
+  async addDead(queue, errors) {
+    const ids = await this.run(...errors.map((_, i) => ['ADDJOB', queue, `body ${i}`, '0', 'ATTEMPTS', '1']));
+    await this.run(
+      ['GETJOB', 'COUNT', errors.length, 'FROM', queue],
+      ...ids.map((id, i) => ['NACK', 'ERROR', errors[i], id]),
+    );
+    return ids;
+  }
+
   // The reply of names and values as an object.
   async fields(...words) {
     const reply = await this.run(...words);

@@ -1,7 +1,7 @@
 'use strict';
 // Every view shows what the server has.
 const assert = require('node:assert');
-const { visit } = require('./browser');
+const { visit, waitRows } = require('./browser');
 const { until } = require('./server');
 
 let filled = null;
@@ -43,15 +43,6 @@ function stateCount(page, state) {
   return page.locator(`.segments [data-value="${state}"] .count`);
 }
 
-async function addDead(server, queue, errors) {
-  const ids = await server.run(...errors.map((_, i) => ['ADDJOB', queue, `body ${i}`, '0', 'ATTEMPTS', '1']));
-  await server.run(
-    ['GETJOB', 'COUNT', errors.length, 'FROM', queue],
-    ...ids.map((id, i) => ['NACK', 'ERROR', errors[i], id]),
-  );
-  return ids;
-}
-
 module.exports = {
   // This test runs before other tests add queues. After the deletion only the newest queue has a job.
   async 'the overview has the oldest job of any queue'({ server, browser }) {
@@ -89,8 +80,8 @@ module.exports = {
 
   async 'dead jobs of all queues are listed by queue and by error, the newest first'({ server, browser }) {
     const trace = 'Traceback (most recent call last):\n  File "a.py", line 7, in run\nOSError: disk 17 is full';
-    await addDead(server, 'fails:a', ['HTTP 503', 'HTTP 503', 'HTTP 404', 'timeout after 30 s', 'timeout after 31 s']);
-    await addDead(server, 'fails:b', [trace]);
+    await server.addDead('fails:a', ['HTTP 503', 'HTTP 503', 'HTTP 404', 'timeout after 30 s', 'timeout after 31 s']);
+    await server.addDead('fails:b', [trace]);
     const page = await browser.open(server.url);
     await page.waitForSelector('nav .badge:text-is("6")');
     await page.locator('section:has(h2:text-is("Dead jobs by queue")) tr', { hasText: 'fails:a' }).waitFor();
@@ -105,10 +96,10 @@ module.exports = {
       ['OSError: disk 17 is full', 1],
     ])
       await card('By error').locator(`tr:has(bdi:text-is("${text}")) td:text-is("${count}")`).waitFor();
-    await page.waitForFunction(() => document.querySelectorAll('.jobs tbody tr').length === 6);
+    await waitRows(page, 6, '.jobs');
     assert.match(await page.locator('.jobs tbody tr').first().innerText(), /fails:b[^]*OSError: disk 17 is full/);
     await page.click('button:has-text("timeout after … s")');
-    await page.waitForFunction(() => document.querySelectorAll('.jobs tbody tr').length === 2);
+    await waitRows(page, 2, '.jobs');
     await page.waitForSelector('button:text-is("Revive all 2")');
     assert.match(page.url(), /error=timeout%20after/);
     await page.click('button:text-is("Delete all 2")');
@@ -136,7 +127,7 @@ module.exports = {
     await page.waitForSelector('text=60 queues of');
     assert.equal((await rowTexts(page, 1)).length, 50);
     await page.click('text=Next');
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 10);
+    await waitRows(page, 10);
     await page.fill('input[aria-label="Filter queues by name"]', 'many:00');
     await page.waitForSelector('text=10 queues of');
     await page.click('th button:has-text("Queued")');
@@ -158,11 +149,11 @@ module.exports = {
     await page.waitForSelector('code:has-text("second")');
     await page.waitForSelector('td .badge-delayed');
     await page.click('.segments button:has-text("Delayed")');
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+    await waitRows(page, 1);
     await page.waitForSelector('td:has-text("due in")');
     assert.match(page.url(), /state=delayed/);
     await page.click('.segments button:has-text("Queued")');
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    await waitRows(page, 2);
     const first = () => page.locator('tbody tr code.preview').first().innerText();
     assert.equal(await first(), 'first');
     await page.selectOption('select[aria-label="Order of the jobs"]', 'newest');
@@ -373,7 +364,7 @@ module.exports = {
     await server.run('ADDJOB', 'waits', 'after it', '0', 'AFTER', first);
     await until('the waiting jobs', async () => (await stateCount(page, 'waiting').innerText()) === '2');
     await page.click('.segments [data-value="waiting"]');
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    await waitRows(page, 2);
     await page.waitForSelector('td:has-text("after it")');
     const fact = (label) => page.locator(`.line div:has(dt:text-is("${label}")) dd`);
     await until('the latency is shown', async () => /^\d/.test(await fact('Latency p99').innerText()));

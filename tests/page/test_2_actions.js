@@ -1,16 +1,8 @@
 'use strict';
 // Every action changes what the server has.
 const assert = require('node:assert');
-const { visit } = require('./browser');
+const { visit, waitRows } = require('./browser');
 const { until } = require('./server');
-
-async function addDead(server, queue, count) {
-  const ids = await server.run(
-    ...Array.from({ length: count }, (_, i) => ['ADDJOB', queue, `dead ${i}`, '0', 'ATTEMPTS', '1']),
-  );
-  await server.run(['GETJOB', 'COUNT', count, 'FROM', queue], ['NACK', 'ERROR', 'failed', ...ids]);
-  return ids;
-}
 
 module.exports = {
   async 'a queue is paused and resumed'({ server, browser }) {
@@ -93,7 +85,7 @@ module.exports = {
 
   async 'the jobs of a queue are deleted'({ server, browser }) {
     const queue = 'act:empty';
-    await addDead(server, queue, 3);
+    await server.addDead(queue, Array(3).fill('failed'));
     await server.run(
       ['RPUSH', queue, 'a', 'b', 'c'],
       ['GETJOB', 'FROM', queue],
@@ -166,7 +158,7 @@ module.exports = {
   },
 
   async 'dead jobs are revived, one or all'({ server, browser }) {
-    const [id] = await addDead(server, 'act:dead', 40);
+    const [id] = await server.addDead('act:dead', Array(40).fill('failed'));
     const page = await browser.open(`${server.url}#/job/${encodeURIComponent(id)}`);
     await page.click('text=Revive');
     await until('one is queued', async () => (await server.run('QLEN', 'act:dead')) === 1);
@@ -191,7 +183,7 @@ module.exports = {
 
   async 'dead jobs are selected, revived with a rate, moved and deleted'({ server, browser }) {
     const queue = 'act:letters';
-    const ids = await addDead(server, queue, 9);
+    const ids = await server.addDead(queue, Array(9).fill('failed'));
     await server.run(
       ...ids.map((id) => ['ENQUEUE', id]),
       ['GETJOB', 'COUNT', '9', 'FROM', queue],
@@ -200,7 +192,7 @@ module.exports = {
       ['NACK', 'ERROR', 'no route', ...ids.slice(6)],
     );
     const page = await browser.open(`${server.url}#/queue/${queue}?state=dead`);
-    const rows = (count) => page.waitForFunction((n) => document.querySelectorAll('tbody tr').length === n, count);
+    const rows = (count) => waitRows(page, count);
     const dead = (count) => until(`${count} dead`, async () => (await server.run('QLEN', queue, 'DEAD')) === count);
     await rows(9);
     await page.click('summary:text-is("Filter")');
@@ -241,7 +233,7 @@ module.exports = {
   },
 
   async 'a dead job is edited'({ server, browser }) {
-    const [id] = await addDead(server, 'act:edit', 1);
+    const [id] = await server.addDead('act:edit', Array(1).fill('failed'));
     const page = await browser.open(`${server.url}#/job/${encodeURIComponent(id)}`);
     await page.click('.head >> text=Edit');
     await page.fill('[name=body]', 'to: bob\nsubject: hello');
@@ -288,14 +280,14 @@ module.exports = {
     for (const n of [0, 2, 4]) await boxes.nth(n).check();
     await page.click('.selection >> text=Delete');
     await page.click('dialog >> button:text-is("Delete 3 jobs")');
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    await waitRows(page, 2);
     await browser.close(page);
   },
 
   async 'all jobs of a page are selected, cancelled and revived'({ server, browser }) {
-    const ids = await addDead(server, 'act:page', 60);
+    const ids = await server.addDead('act:page', Array(60).fill('failed'));
     const page = await browser.open(server.url + '#/queue/act:page?state=dead');
-    const rows = (count) => page.waitForFunction((n) => document.querySelectorAll('tbody tr').length === n, count);
+    const rows = (count) => waitRows(page, count);
     await rows(50);
     await page.check('th input');
     await page.waitForSelector('text=50 jobs selected');
@@ -318,8 +310,8 @@ module.exports = {
 
   async 'dead jobs of several queues are revived'({ server, browser }) {
     await server.run(['DELDEAD', 'act:edit'], ['DELDEAD', 'act:letters']);
-    await addDead(server, 'act:many:a', 3);
-    await addDead(server, 'act:many:b', 2);
+    await server.addDead('act:many:a', Array(3).fill('failed'));
+    await server.addDead('act:many:b', Array(2).fill('failed'));
     const page = await browser.open(server.url + '#/dead?error=failed');
     await page.click('button:text-is("Revive all 5")');
     await page.click('dialog >> button:text-is("Revive")');

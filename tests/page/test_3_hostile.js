@@ -82,12 +82,7 @@ module.exports = {
   },
 
   async 'errors with invisible characters select their jobs'({ server, browser }) {
-    const adds = Array.from({ length: 5 }, () => ['ADDJOB', 'hostile:errors', 'x', '0', 'ATTEMPTS', '1']);
-    const ids = await server.run(...adds);
-    await server.run(
-      ['GETJOB', 'COUNT', '5', 'FROM', 'hostile:errors'],
-      ['NACK', 'ERROR', '\u202ebroken pipe\u0000', ...ids],
-    );
+    await server.addDead('hostile:errors', Array(5).fill('\u202ebroken pipe\u0000'));
     const page = await browser.open(server.url + '#/dead');
     await page.click('button.link:has-text("broken pipe")');
     await page.waitForSelector('button:text-is("Revive all 5")');

@@ -1,7 +1,7 @@
 'use strict';
 // Accessibility in every view and both colour schemes, the phone, a proxy, a lost connection, many jobs.
 const assert = require('node:assert');
-const { auditAccess, picture, visit } = require('./browser');
+const { auditAccess, picture, visit, waitRows } = require('./browser');
 const { startProxy, until } = require('./server');
 
 const FULL = process.env.FULL === '1';
@@ -207,7 +207,7 @@ module.exports = {
     await page.waitForSelector(`text=${count.toLocaleString('en')} queues of`);
     const shown = Date.now();
     await page.fill('input[aria-label="Filter queues by name"]', `crowd:${count - 1}`);
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+    await waitRows(page, 1);
     console.log(`# ${count} queues: listed in ${shown - started} ms, filtered in ${Date.now() - shown} ms`);
     await browser.close(page);
   },
