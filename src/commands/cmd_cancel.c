@@ -26,7 +26,7 @@ static void cancel_running(struct job_key key, int64_t until) {
         undelivered_release(key, until, true);
         return;
     }
-    if (!lease_is_own(key.id)) {
+    if (!lease_is_own(key.id, until)) {
         job_withdrawn(key, until, false);
         if (until != TIME_NEVER)
             lease_add(key, until);

@@ -244,10 +244,10 @@ bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
     return same && !by_peer;
 }
 
-bool lease_is_own(int64_t id) {
+bool lease_is_own(int64_t id, int64_t row_until_us) {
     const struct lease *l = lease_find(id);
 
-    return l != NULL && l->owner == 0;
+    return l != NULL && l->owner == 0 && l->row_until_us == row_until_us;
 }
 
 /* ---- past leases ---- */

@@ -66,8 +66,9 @@ bool lease_remove(int64_t id);
  * not arrived yet. *other_us: the end in the row that a removed lease of the last kind expected, else 0. */
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us);
 bool lease_known(int64_t id);
-/* False also for a lease of lease_add_foreign(). */
-bool lease_is_own(int64_t id);
+/* True if this server watches the lease with that end in the row. False for a lease of lease_add_foreign(), and if a peer
+ * has given the job another lease since. */
+bool lease_is_own(int64_t id, int64_t row_until_us);
 /* Is this lease of lease_add_ahead() still there, and was it not given? */
 bool lease_is_ahead(struct job_key key, int64_t row_until_us);
 /* Is there a lease whose end in the row is later than at_us? A lease that is held may have ended. */

@@ -279,6 +279,31 @@ static void test_cancelled_elsewhere(void **state) {
     wire_close(&waiting);
 }
 
+/* The session of A that listens. It does nothing until it gets SIGCONT. */
+static pid_t stop_listener(void) {
+    const char *asked = text_of("select pid from pg_stat_activity where application_name like '%%%.8s%%' and "
+                                "application_name like '%%channel'",
+                                node_id(at[A]));
+    pid_t pid = (pid_t)postgres_number(server.database, asked);
+
+    assert_true(pid > 0 && kill(pid, SIGSTOP) == 0);
+    return pid;
+}
+
+/* A does not know yet that B has given the job another lease. A ends the job with that lease. */
+static void test_cancelled_before_the_new_lease_is_known(void **state) {
+    const char *id = add_job(at[A], "extended", "x", "RETRY 2");
+    pid_t listener;
+
+    (void)state;
+    get_job(at[A], "extended", "x");
+    listener = stop_listener();
+    expect(at[B], ":2", "WORKING %s", id);
+    expect(at[A], ":1", "CANCEL %s", id);
+    assert_int_equal(kill(listener, SIGCONT), 0);
+    EVENTUALLY(jobs_in_database("extended") == 0 && all_have("extended", 0) && all_agree("extended"));
+}
+
 static void test_shown_anywhere(void **state) {
     const char *id = add_job(at[A], "shown", "body", "RETRY 100");
 
@@ -552,6 +577,7 @@ int main(void) {
         TEST(test_enqueued_and_dequeued_elsewhere),
         TEST(test_worked_on_elsewhere),
         TEST(test_cancelled_elsewhere),
+        TEST(test_cancelled_before_the_new_lease_is_known),
         TEST(test_shown_anywhere),
         TEST(test_delays_end_for_all),
         TEST(test_delayed_and_gone),
