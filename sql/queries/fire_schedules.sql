@@ -16,7 +16,8 @@ with tick as materialized (
         $1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
         $6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[], $11::timestamptz[]
     ) with ordinality as t (
-        schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, job_queue, tick, ordinal
+        schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, job_queue, tick,
+        ordinal
     )
 ),
 locked as materialized (
@@ -117,7 +118,8 @@ moved as (
         has_tick = true,
         last_at = coalesce(
             case when exists (select from wanted as w where w.schedule_id = s.id) then t.last_at end, s.last_at),
-        last_queue_id = coalesce((select max(w.job_queue) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
+        last_queue_id = coalesce(
+            (select max(w.job_queue) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
         last_id = coalesce((select max(w.job_id) from wanted as w where w.schedule_id = s.id), s.last_id)
     from tick as t
     where s.id = t.schedule_id

@@ -354,7 +354,7 @@ static struct outcome_row rename_read_rows(struct renaming *n, const PGresult *r
 }
 
 static void rename_refuse(struct renaming *n, enum outcome outcome) {
-    if (outcome == RENAME_TOO_MANY && key_is_in_txn(n->req)) {
+    if (outcome == RENAME_TOO_MANY && n->req->exec != NULL) {
         too_many(n);
         return;
     }
@@ -379,7 +379,7 @@ static void rename_done(struct task *t, const PGresult *rows) {
 
     if (o.outcome == RENAME_DONE) {
         rename_count(n, &o);
-    } else if (o.outcome == RENAME_TOO_MANY && !key_is_in_txn(n->req)) {
+    } else if (o.outcome == RENAME_TOO_MANY && n->req->exec == NULL) {
         /* The counters knew fewer jobs. */
         position_end(&n->scan);
         move_apart(n);
