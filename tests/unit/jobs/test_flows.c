@@ -13,8 +13,8 @@
 #include "jobs/take.h"
 #include "queue/follow_up.h"
 
-static struct op *const ops[] = { &op_end_in_flows,   &op_stuck_flows,       &op_stuck_holds,
-                                  &op_stuck_batches,  &op_close_old_batches, NULL };
+static struct op *const ops[] = { &op_end_in_flows,  &op_stuck_flows,       &op_stuck_holds,
+                                  &op_stuck_batches, &op_close_old_batches, NULL };
 
 static int group_start(void **state) {
     (void)state;
