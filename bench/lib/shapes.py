@@ -7,12 +7,16 @@ from lib.targets import NodeTarget, RespTarget
 
 # letter, load generator's settings, title
 STRICT = {"producers": 16, "consumers": 64}
+HALVES = {"producers": 50, "consumers": 50}
 SHAPES = {
     "a": STRICT,
-    "b": {"producers": 50, "consumers": 50},
+    "b": HALVES,
     "c": {"producers": 8, "pipeline": 32, "consumers": 8, "count": 32, "overlap": True},
     "e": {"producers": 1, "consumers": 1, "window": 1},
+    "l": {**HALVES, "overlap": True},
 }
+# The shapes whose result is a throughput, in the order of their tables.
+THROUGHPUT = "ablc"
 TITLES = {
     "a": "(a) strict 16+64",
     "b": "(b) strict 50+50",
@@ -25,6 +29,7 @@ TITLES = {
     "i": "(i) body sizes",
     "j": "(j) beside features",
     "k": "(k) workflows",
+    "l": "(l) as (b), one write",
     "own": "own fastest mode",
     "floor": "floor",
 }
@@ -203,10 +208,10 @@ def depth_steps(bench):
 def round_steps(bench):
     """Round by round, so that changes of the machine affect all systems."""
     for number in range(1, bench.scale.rounds + 1):
-        for shape in "abc":
+        for shape in THROUGHPUT:
             if bench.wants(shape):
                 yield from throughput_steps(bench, shape, number)
-        if bench.wants("abc"):
+        if bench.wants(THROUGHPUT):
             yield from own_steps(bench, number)
         if bench.wants("e"):
             yield from latency_steps(bench, number)

@@ -3,7 +3,7 @@
 from lib.base import median, ratio
 from lib.conditions import NOBODY
 from lib.results import ALONE, BATCHES, OURS, paired, verdicts
-from lib.shapes import BODIES, TITLES as SHAPE_TITLES
+from lib.shapes import BODIES, THROUGHPUT, TITLES as SHAPE_TITLES
 from lib.targets import TITLES
 
 OTHERS = {"redis-list": "x list", "redis-stream": "x stream", "sql": "x SQL", "graphile": "x graphile",
@@ -34,7 +34,7 @@ def milliseconds(results, place, what):
 def against(results, place, other):
     """Where the other server's figure for the same thing is."""
     shape, variant, _ = place
-    if shape in "abc" and other in ("sql", "graphile", "pgboss"):
+    if shape in THROUGHPUT and other in ("sql", "graphile", "pgboss"):
         return ("own", "", other)
     return (shape, variant, other)
 
@@ -79,7 +79,7 @@ INSIDE = {
 def inside(results):
     """The work of pgdisque for a job, in every shape with a throughput."""
     header = ["shape", *(title for title, _ in INSIDE.values())]
-    places = [(shape, variant) for shape in "abcedfghij" for variant in results.variants(shape, "pgdisque")]
+    places = [(shape, variant) for shape in THROUGHPUT + "edfghij" for variant in results.variants(shape, "pgdisque")]
     lines = []
     for shape, variant in places:
         values = [figure(results.median(shape, variant, "pgdisque", name), decimals)
@@ -218,7 +218,7 @@ def verdict(results):
 
 def in_short(results):
     """Jobs per second of the servers, a line for each shape, with the ratio to pgdisque."""
-    shapes = [shape for shape in "abc" if results.servers(shape)]
+    shapes = [shape for shape in THROUGHPUT if results.servers(shape)]
     names = [name for name in TITLES if any(name in results.servers(shape) for shape in shapes)]
     lines = []
     for shape in shapes:
@@ -255,7 +255,7 @@ OTHER_TABLES = (
 
 
 # The measurements of every round, and the variant that counts.
-ROUNDS = (("a", ""), ("b", ""), ("c", ""), ("own", ""), ("e", ""), ("floor", "commit"))
+ROUNDS = (*((shape, "") for shape in THROUGHPUT), ("own", ""), ("e", ""), ("floor", "commit"))
 
 
 def fewer_rounds(results, rounds):
@@ -281,7 +281,7 @@ def summary(bench):
     """The whole as Markdown."""
     results = bench.results
     parts = [("In short", in_short(results))]
-    parts += [(SHAPE_TITLES[shape], throughput(results, shape)) for shape in "abc" if results.servers(shape)]
+    parts += [(SHAPE_TITLES[shape], throughput(results, shape)) for shape in THROUGHPUT if results.servers(shape)]
     for shape, more, make in OTHER_TABLES:
         if results.servers(shape):
             parts.append((SHAPE_TITLES[shape] + more, make(results)))

@@ -32,7 +32,7 @@ def options_of(settings):
 class RespTarget:
     """A server that bench/load drives, in these shapes."""
 
-    shapes = "abcdei"
+    shapes = "abcdeil"
 
     def __init__(self, name, kind, server, port, about):
         self.name, self.kind, self.server, self.port, self.about = name, kind, server, port, about
