@@ -212,10 +212,10 @@ test-upgrade: ## replace servers of an earlier version by this version, under lo
 	@older=$$(tests/older $(OLDER)) && BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) PGDISQUE_OLDER="$$older" \
 		tests/fault/run upgrade upgrade-two
 
-fault: ## cause faults under load, and check the replies of the clients; FAULT_ARGS for tests/fault/run
+fault: ## cause faults under load, and check the replies of the clients; CITUS=1 for Citus, FAULT_ARGS for tests/fault/run
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(BIN) $(FAULT)
-	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) tests/fault/run $(FAULT_ARGS)
+	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) tests/fault/run $(if $(CITUS),--citus) $(FAULT_ARGS)
 
 fault-mutants: ## test `make fault` itself: it must detect servers with deliberate errors
 	@src/deps.sh fault

@@ -1,4 +1,4 @@
-"""Judges a history: I1 to I21 of what a queue server promises, as far as its commands allow.
+"""Judges a history: I1 to I22 of what a queue server promises, as far as its commands allow.
 
 Two kinds of bounds. The hard ones follow from the order of the lines alone and hold
 whatever happened. The tight ones also assume that nothing stood still, and count
@@ -35,6 +35,13 @@ class Verdict:
         self.longest_stall = 0
         self.stall_of_others = 0  # while a fault hit a single one of several servers
         self.by_invariant = collections.Counter()
+
+    def merge(self, other, name):
+        """Adds the verdict of a part of the scenario."""
+        self.wrong += [(invariant, f"{name}: {text}") for invariant, text in other.wrong]
+        self.counts.update(other.counts)
+        self.by_invariant.update(other.by_invariant)
+        self.longest_stall = max(self.longest_stall, other.longest_stall)
 
     def add(self, invariant, text):
         self.by_invariant[invariant] += 1

@@ -21,7 +21,8 @@ NOTICED_S = 15
 FAULTS = {}
 
 # How the faults are counted in the end; others are "others".
-SORTS = {"kill_server": "kills", "lose_server": "kills", "kill_postgres": "kills", "power_cut": "kills",
+SORTS = {"kill_server": "kills", "lose_server": "kills", "kill_postgres": "kills", "power_cut": "kills", "kill_node": "kills",
+         "kill_prepared": "kills", "promote_node": "kills",
          "restart_server": "restarts", "upgrade_server": "restarts", "restart_postgres": "restarts", "freeze_server": "freezes",
          "freeze_server_long": "freezes", "freeze_postgres": "freezes", "nothing": None, "cut": None, "cut_at_each": None}
 
@@ -39,7 +40,7 @@ class FaultInjector:
 
     def __init__(self, environment, say):
         self.environment, self.say = environment, say
-        self.record = []  # {name, args, begin, end, excuses, server: the only server with the fault, or None}
+        self.record = []  # {name, args, begin, end, excuses, server, node: the only ones with the fault, or None}
 
     def run(self, schedule):
         for i, (peace, name, args) in enumerate(schedule):
@@ -49,7 +50,8 @@ class FaultInjector:
 
     def strike(self, name, args):
         entry = {"name": name, "args": args, "begin": now_us(), "end": None, "excuses": FAULTS[name].excuses,
-                 "server": args["server"] % len(self.environment.servers) if "server" in args else None}
+                 "server": args["server"] % len(self.environment.servers) if "server" in args else None,
+                 "node": args.get("node")}
         self.record.append(entry)
         try:
             FAULTS[name](self.environment, **args)
@@ -261,12 +263,16 @@ def promote(environment, how, late):
     else:
         time.sleep(late)
     environment.promote()
-    timeline = environment.pair.timeline()
-    until(lambda: all(s.info().get("database_timeline") == str(timeline) for s in environment.live()), NOTICED_S,
-          "the servers have found the new primary")
+    until_servers_follow(environment)
     if how != "killed":
         old.kill()
     environment.pair.join()
+
+
+def until_servers_follow(environment):
+    timeline = environment.pair.timeline()
+    until(lambda: all(s.info().get("database_timeline") == str(timeline) for s in environment.live()), NOTICED_S,
+          "the servers have found the new primary")
 
 
 @fault(DATABASE, FROZEN)
@@ -282,6 +288,55 @@ def cancel_for(environment, seconds):
     while time.monotonic() < end:
         ask_sessions(environment, "pg_cancel_backend")
         time.sleep(0.02)
+
+
+# ---- nodes of Citus ----
+
+@fault(DATABASE, FROZEN)
+def kill_node(environment, node, how):
+    """The Postgres of a node ends at once, and starts again when the other nodes have worked without it."""
+    dead = environment.node(node)
+    if how == "in commits":
+        environment.hold_commits(dead, environment.without(dead))
+    if how == "at once":
+        dead.postgres.stop()
+    else:
+        dead.postgres.kill()
+    environment.others_go_on(dead)
+    dead.postgres.start()
+    dead.release_commits()
+
+
+@fault(DATABASE, FROZEN)
+def kill_prepared(environment, victim):
+    """The Postgres of a node ends after it has prepared an order, which the node of the order then commits."""
+    dead, other = environment.node(victim), environment.node(victim + 1)
+    environment.hold_commits(other, [dead])
+    dead.postgres.kill()
+    other.release_commits()
+    environment.others_go_on(dead)
+    dead.postgres.start()
+
+
+@fault(DATABASE, FROZEN)
+def promote_node(environment, node, how):
+    """The Postgres of a node ends, and its standby takes its place when the other nodes have worked without it."""
+    dead = environment.node(node)
+    if how == "in commits":
+        environment.hold_commits(dead, environment.without(dead))
+    dead.postgres.kill()
+    environment.others_go_on(dead)
+    environment.promote(dead)
+    until_servers_follow(dead)
+    dead.pair.join()
+
+
+@fault()
+def move_shards(environment, source, target, mode):
+    """All shards of a node move to another, and some of them back. No queue notices it."""
+    environment.move_shards(environment.node(source), environment.node(target), mode)
+    environment.wait_for_progress(environment.nodes)
+    environment.rebalance(mode)
 
 
 # ---- the connections between Postgres and a server ----

@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 
+import citus
 from environment import BUILD, OLDER, Failure, pg_program, unprivileged, until
 
 
@@ -22,6 +23,14 @@ def command(*words):
 
 def is_root():
     return os.geteuid() == 0
+
+
+class Citus:
+    """The extension, beside the Postgres of the scenarios."""
+
+    @staticmethod
+    def why_not():
+        return citus.why_not()
 
 
 class Older:
@@ -140,13 +149,17 @@ class Clock:
         os.rename(self.file + ".new", self.file)
 
 
+class Refused(OSError):
+    """An error of a statement. The session continues."""
+
+
 class Session:
     """A foreign session in the same database, which stays until the scenario ends it."""
 
-    def __init__(self, path):
+    def __init__(self, path, timeout=5):
         self.socket = socket.socket(socket.AF_UNIX)
         try:
-            self.socket.settimeout(5)
+            self.socket.settimeout(timeout)
             self.socket.connect(path)
             self.reply = self.socket.makefile("rb")
             words = b"".join(w + b"\0" for w in (b"user", b"pgdisque", b"database", b"postgres", b""))
@@ -156,23 +169,38 @@ class Session:
             raise
 
     def send(self, kind, body):
-        """Waits until it has been dealt with. An OSError says why it has not."""
+        """Waits until it has been dealt with. Returns the rows. An OSError says why there are none."""
         self.socket.sendall(kind + struct.pack("!I", len(body) + 4) + body)
+        rows, error = [], ""
         while True:
             head = self.reply.read(5)
             if len(head) < 5:
-                raise OSError("the session has ended")
+                raise OSError(error or "the session has ended")
             text = self.reply.read(struct.unpack("!I", head[1:])[0] - 4)
             if head[:1] == b"E":
-                raise OSError(text.replace(b"\0", b" ").decode(errors="replace"))
-            if head[:1] == b"Z":
-                return
+                error = text.replace(b"\0", b" ").decode(errors="replace")
+            elif head[:1] == b"D":
+                rows.append(values(text))
+            elif head[:1] == b"Z" and error:
+                raise Refused(error)
+            elif head[:1] == b"Z":
+                return rows
 
     def sql(self, text):
-        self.send(b"Q", text.encode() + b"\0")
+        return self.send(b"Q", text.encode() + b"\0")
 
     def close(self):
         self.socket.close()
+
+
+def values(row):
+    """The texts of a DataRow; None for null."""
+    found, at = [], 2
+    for _ in range(struct.unpack_from("!H", row)[0]):
+        length = struct.unpack_from("!i", row, at)[0]
+        found.append(None if length < 0 else row[at + 4:at + 4 + length].decode(errors="replace"))
+        at += 4 + max(length, 0)
+    return found
 
 
 class Pair:
@@ -181,8 +209,9 @@ class Pair:
     NAME = "other"
     SETTINGS = "wal_level = replica\nmax_wal_senders = 5\nwal_keep_size = 256MB\nhot_standby = on\n"
 
-    def __init__(self, first, second):
+    def __init__(self, first, second, is_node=False):
         self.first, self.second = first, second
+        self.is_node = is_node  # of a Citus cluster
         self.dirs = (first.dir, second.dir)
 
     @staticmethod
@@ -214,6 +243,7 @@ class Pair:
                  "-c", "fast", "--no-sync")
         self.run("touch", os.path.join(target, "standby.signal"))
         with open(os.path.join(target, "postgresql.user.conf"), "a") as f:
+            f.write(citus.name_settings(target) if self.is_node else "")
             f.write(f"primary_conninfo = 'host={self.first.dir} user=pgdisque application_name={self.NAME}'\n")
         # The promoted standby has no standby of its own. The socket lies in the copied directory.
         for name in ("postgresql.auto.conf", ".s.PGSQL.5432.lock"):

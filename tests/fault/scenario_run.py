@@ -46,6 +46,9 @@ class Environment:
         self.start_postgres(needs)
         if "standby" in needs:
             self.start_standby()
+        self.start_servers(needs)
+
+    def start_servers(self, needs):
         for number in range(self.scenario.servers):
             if "proxy" in needs:
                 self.proxies.append(Proxy(self.postgres.socket_path()))
@@ -101,7 +104,7 @@ class Environment:
         return [server for server in self.servers if not server.gone]
 
     def start_postgres(self, needs):
-        settings = self.scenario.settings + ("" if self.scenario.fsync else "fsync = off\n")
+        settings = self.settings()
         data = None
         if "disk" in needs:
             self.disk = requirements.Disk(os.path.join(self.base, "disk"))
@@ -109,8 +112,6 @@ class Environment:
         if "network" in needs:
             self.network = requirements.Network()
             settings += "listen_addresses = '*'\n"
-        if "standby" in needs:
-            settings += requirements.Pair.SETTINGS
         self.postgres = Postgres(self.base, settings, self.env("postgres"), data,
                                  self.network.command() if self.network else None)
         if self.network:
@@ -118,9 +119,14 @@ class Environment:
                 f.write(f"host all all {self.network.HERE}/32 trust\n")
         self.postgres.start()
 
+    def settings(self):
+        """Of Postgres."""
+        return (self.scenario.settings + ("" if self.scenario.fsync else "fsync = off\n") +
+                (requirements.Pair.SETTINGS if "standby" in self.scenario.needs else ""))
+
     def start_standby(self):
         other = Postgres(self.base, self.scenario.settings, data=os.path.join(self.base, "standby"))
-        self.pair = requirements.Pair(self.postgres, other)
+        self.pair = requirements.Pair(self.postgres, other, is_node="citus" in self.scenario.needs)
         self.pair.join()
 
     def promote(self):
@@ -201,13 +207,13 @@ class EmbeddedPostgres(Postgres):
 
 
 class ScenarioRun:
-    def __init__(self, scenario, seed, scale, base, say):
+    def __init__(self, scenario, seed, scale, base, say, environment=None):
         self.scenario, self.seed, self.scale, self.base, self.say = scenario, seed, scale, base, say
         self.schedule = scenario.schedule(seed, scale)
-        self.environment = Environment(base, scenario)
+        self.environment = environment or Environment(base, scenario)
         self.clients = None
         self.injector = FaultInjector(self.environment, say)
-        self.verdict = Verdict()
+        self.verdict, self.checker = Verdict(), None
         self.left = []
         self.load_end = 0
 
@@ -223,11 +229,18 @@ class ScenarioRun:
 
     def perform(self):
         self.environment.start()
+        self.begin_load()
+        self.injector.run(self.schedule)
+        self.injector.rest(1.5)
+        self.end_load()
+        self.judge()
+
+    def begin_load(self):
         options = dict(seed=self.seed, gentle=int(self.scenario.gentle), hands=4 * self.scenario.servers)
         options.update(self.scenario.load)
         self.clients = Clients(self.base, [s.port for s in self.environment.servers], options)
-        self.injector.run(self.schedule)
-        self.injector.rest(1.5)
+
+    def end_load(self):
         self.load_end = now_us()
         until(self.environment.schedules_are_ended, 20, "the schedules are ended")
         self.wait_for("stop", "stopped", 10)
@@ -236,10 +249,12 @@ class ScenarioRun:
         self.wait_for("stop", "stopped", 10)
         self.clients.stop()
         self.look_at_the_rest()
+
+    def judge(self):
         rest = {"left": self.left, "dead": self.rows("id, deliveries", "dead_job"), "kept": self.rows("id", "retained")}
         set_secret(bytes.fromhex(self.environment.postgres.sql("select encode(key, 'hex') from pgdisque.secret")[0][0]))
-        checker = Checker(self.clients.history, self.injector.record, rest, self.load_end, self.scenario, SLOW)
-        checker.run(self.verdict)
+        self.checker = Checker(self.clients.history, self.injector.record, rest, self.load_end, self.scenario, SLOW)
+        self.checker.run(self.verdict)
 
     def end(self):
         for thing in (self.clients, self.environment):

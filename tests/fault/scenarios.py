@@ -2,7 +2,7 @@
 
 A scenario that needs more than a Postgres and a server names it in needs: proxy,
 disk, network, clock, sync, standby, embedded (the embedded Postgres of the server),
-older (a program of an earlier version), or says how
+older (a program of an earlier version), citus (a cluster of nodes), or says how
 many servers there are. A new ground is a class in requirements.py, a word in needs (Environment in
 scenario_run.py), and its faults in faults.py.
 """
@@ -23,6 +23,7 @@ class Scenario:
     gentle: bool = False        # nothing goes wrong, so nothing is excused
     fsync: bool = False
     servers: int = 1            # on one database
+    node_with_standby: int = 1  # of Citus
     clean: bool = False         # clients may have to reconnect, but get no errors
     load: dict = dataclasses.field(default_factory=dict)
     settings: str = ""          # of Postgres
@@ -117,6 +118,36 @@ def mix(kinds, count, peace=(0.1, 1.0)):
         return [f for i, fault in enumerate(faults) for f in ([(0, "hold_snapshot", {})] if i % 4 == 0 else []) + [fault]]
     return schedule
 
+
+
+def node_kills(seed, scale):
+    """Each node ends in each way, in some order."""
+    faults = [("kill_node", {"node": node, "how": how}) for node in range(3) for how in ("killed", "at once", "in commits")]
+    return shuffled(seed, scale, faults + [("kill_prepared", {"victim": node}) for node in range(3)])
+
+
+def shard_moves(seed, scale):
+    """With the shards blocked, and by logical replication, while nodes are killed."""
+    moves = [("move_shards", {"source": i, "target": (i + 1) % 3, "mode": mode})
+             for i, mode in enumerate(("block_writes", "force_logical"))]
+    return shuffled(seed, scale, moves)
+
+
+def node_promotions(seed, scale):
+    faults = [("promote_node", {"node": 1, "how": how}) for how in ("killed", "in commits")]
+    return shuffled(seed, scale, faults)
+
+
+def shuffled(seed, scale, faults):
+    rng = random.Random(seed)
+    faults = faults * scale
+    rng.shuffle(faults)
+    return [(rng.uniform(0.3, 1), name, args) for name, args in faults]
+
+
+# The load of a node.
+NODE_LOAD = {"rate": 200, "producers": 4, "consumers": 6}
+
 SCENARIOS = [
     Scenario("calm", "no fault: nothing is excused", steady(5), gentle=True),
     Scenario("kill-server", "kill -9 of the server", of_kinds("kill_server", count=7)),
@@ -170,4 +201,10 @@ SCENARIOS = [
                       "kill_server", count=6), needs=("standby",), short=False),
     Scenario("promotion-two", "the same with two servers on the database",
              of_kinds("promote", "promote", "freeze_standby", "kill_server", count=4), needs=("standby",), servers=2, short=False),
+    Scenario("nodes", "the Postgres of a node of Citus is killed, also while orders commit at two nodes",
+             node_kills, needs=("citus",), load=NODE_LOAD),
+    Scenario("shards", "shards of a distributed table move between the nodes of Citus",
+             shard_moves, needs=("citus",), load=NODE_LOAD),
+    Scenario("node-promotion", "a standby takes the place of a node of Citus", node_promotions,
+             needs=("citus", "standby"), load=NODE_LOAD),
 ]
