@@ -87,7 +87,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems test-clone test-upgrade test-packages test-container coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems test-clone test-upgrade test-packages test-container citus coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -229,6 +229,11 @@ check: ## run all checks that need no server, in half a minute
 	@src/deps.sh check
 	@+$(SUBMAKE) all
 	@COMPILE='$(COMPILE)' PGDISQUE=$(HERE)/$(BIN) tests/check/run
+
+citus: ## build Citus from CITUS_SOURCE if Postgres does not have it, and run three nodes for experiments
+	@src/deps.sh fault
+	@+$(SUBMAKE) $(BIN)
+	@tests/citus $(CITUS_SOURCE)
 
 coverage: ## run the tests with gcov's counters, and print the share of the lines that they execute; SUITES
 	@src/deps.sh test

@@ -2,7 +2,7 @@
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
 #   deps.sh [--name-only] group...       groups: build run test shells clients page systems fault fuzz check bench site deb
-#                                                packages container
+#                                                packages container citus
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
 # script does nothing if no dependency is missing.
@@ -79,6 +79,21 @@ refuse_old_libpq() {
 libpq_version() {
     pkg-config --modversion libpq 2>/dev/null ||
         apt-cache policy libpq-dev 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*\).*/\1/p'
+}
+
+# For the build of Citus.
+has_server_headers() {
+    [ -e "$(pg_config --includedir-server)/postgres.h" ]
+}
+
+group_citus() {
+    group_run
+    need "the headers of Postgres' server" postgresql-server-dev-all has_server_headers
+    need flex flex command -v flex
+    need bison bison command -v bison
+    need "the library lz4" liblz4-dev has_header lz4.h
+    need "the library zstd" libzstd-dev has_header zstd.h
+    need "the library krb5" libkrb5-dev has_header krb5.h
 }
 
 group_build() {

@@ -24,7 +24,7 @@ def why_not():
     """Names what is missing, or is empty."""
     folder = bin_dir()
     is_there = folder is not None and (folder.parent / "lib" / "citus.so").exists()
-    return "" if is_there else "Citus is not installed beside Postgres"
+    return "" if is_there else "Citus is not installed beside Postgres (make citus builds it)"
 
 
 def name_settings(folder):
