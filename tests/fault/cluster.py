@@ -88,6 +88,8 @@ class Cluster:
         os.symlink(os.path.join(os.path.dirname(self.base), "template"), os.path.join(self.base, "template"))
         for node in self.nodes:
             node.start_node()
+            # The name of the user is that of the schema, which is for tables of pgdisque only.
+            node.postgres.sql("alter database postgres set search_path = public")
         self.sql(f"select citus_set_coordinator_host({self.nodes[COORDINATOR].address()})")
         for node in self.nodes[1:]:
             self.sql(f"select citus_add_node({node.address()})")

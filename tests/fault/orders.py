@@ -12,6 +12,8 @@ QUEUE = "orders"
 # The lines of an order are rows with consecutive ids, in shards of several nodes.
 LINES_MOST = 3
 SELLERS = 3  # of each node
+# Citus commits rows of a single other node before the job. This statement adds no row, and demands two-phase commit.
+TWO_PHASE = "insert into orders select 0 where false"
 
 
 class Order:
@@ -78,9 +80,9 @@ class Orders:
     def sell(self, node, session):
         number = next(self.numbers)
         order = self.orders[number] = Order(number, node, 1 + number % LINES_MOST)
-        ids = order.ids()
         session.sql("begin")
-        session.sql(f"insert into orders select generate_series({ids[0]}, {ids[-1]})")
+        for statement in self.rows(order.ids()):
+            session.sql(statement)
         session.sql(f"select pgdisque.add_job('{QUEUE}', '{number}', retry => 3)")
         order.outcome = "unknown"
         try:
@@ -89,6 +91,12 @@ class Orders:
         except Refused:
             order.outcome = "refused"
             raise
+
+    @staticmethod
+    def rows(ids):
+        if len(ids) > 1:
+            return [f"insert into orders select generate_series({ids[0]}, {ids[-1]})"]
+        return [f"insert into orders values ({ids[0]})", TWO_PHASE]
 
     def pack(self, node, session):
         reply = node.servers[0].ask("GETJOB", "TIMEOUT", "200", "COUNT", "10", "FROM", QUEUE)

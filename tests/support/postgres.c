@@ -28,6 +28,8 @@ static const char settings[] = "listen_addresses = ''\n"
                                "log_line_prefix = '%m [%p] '\n";
 
 const char citus_settings[] = "shared_preload_libraries = 'citus'\n"
+                              "wal_level = logical\n"
+                              "max_wal_senders = 4\n"
                               "max_worker_processes = 64\n"
                               "max_prepared_transactions = 60\n";
 
