@@ -1,20 +1,21 @@
--- Messages to the servers, in the format of messages between servers: peers.h.
+-- Messages to the servers, in the format of messages between servers: peers.h. Functions with stable operators, such as
+-- text || integer, are stable: Postgres does not inline immutable functions with them.
 
 set local search_path = pg_catalog, pg_temp;
 
 create or replace function pgdisque.api_us(at timestamptz) returns bigint
-language sql immutable
+language sql stable
 return (extract(epoch from at) * 1000000)::bigint;
 
 create or replace function pgdisque.api_counted(
     queue_id integer, len bigint, total bigint, jobs_in bigint, jobs_out bigint
 ) returns text
-language sql immutable
+language sql stable
 return 'c' || queue_id || ',' || len || ',' || total || ',' || jobs_in || ',' || jobs_out;
 
 -- Changes of the numbers of delayed and waiting jobs; no item if there are none.
 create or replace function pgdisque.api_states(queue_id integer, delayed bigint, waiting bigint) returns text[]
-language sql immutable
+language sql stable
 return case
     when delayed = 0 and waiting = 0 then '{}'
     else array['j' || queue_id || ',' || delayed || ',' || waiting]
@@ -23,13 +24,13 @@ end;
 create or replace function pgdisque.api_item(
     item text, queue_id integer, rank smallint, id bigint, number bigint default null
 ) returns text
-language sql immutable
+language sql stable
 return item || queue_id || ',' || rank || ',' || id || coalesce(',' || number, '');
 
 create or replace function pgdisque.api_leased(
     queue_id integer, rank smallint, id bigint, until timestamptz, last boolean
 ) returns text
-language sql immutable
+language sql stable
 return pgdisque.api_item('g', queue_id, rank, id, pgdisque.api_us(until)) || case when last then ',1' else ',0' end;
 
 -- Sends items (outbox.h) to the servers when this transaction commits, in messages as in peers.h.

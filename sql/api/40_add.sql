@@ -155,7 +155,8 @@ create or replace function pgdisque.api_insert(
     priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea, unique_key bytea,
     unique_until timestamptz, headers jsonb
 ) returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key,
          unique_key, unique_until, body, headers)
@@ -170,15 +171,17 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     -- job would skip it.
     cross join (
         select added_at + case when delay > 0 then delay else -1 end * interval '1 second'
-    ) as r (ready_at)
+    ) as r (ready_at);
+end
 $$;
 
 create or replace function pgdisque.api_tell_added(
     first_id bigint, count bigint, queue_id integer, is_new boolean, added_at timestamptz, delay integer, ttl integer,
     priority integer, is_grouped boolean
 ) returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
-    select pgdisque.api_tell(
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+    perform pgdisque.api_tell(
         case when is_new then array['p' || queue_id] else '{}' end
         || case
             when delay > 0 then
@@ -197,7 +200,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
             else array[
                 pgdisque.api_counted(queue_id, count, count, count, 0),
                 pgdisque.api_item('a', queue_id, (-priority)::smallint, first_id, count)]
-        end)
+        end);
+end
 $$;
 
 create or replace function pgdisque.api_refuse_unique(unique_key bytea, unique_for integer) returns void

@@ -552,6 +552,26 @@ static void roles_have_the_least_rights(void **state) {
 }
 
 /* Every function that runs with the owner's rights looks names up in pg_catalog only. */
+/* Postgres does not inline an immutable function with stable operators: it plans the function in each call. */
+static void small_functions_are_inlined(void **state) {
+    (void)state;
+    done(a, "create function pg_temp.is_inlined(proc pg_proc) returns boolean language plpgsql as $$ "
+            "declare line text; plan text := ''; begin "
+            "for line in execute (select format('explain (verbose) select pgdisque.%s(%s) from (select %s "
+            "offset 0) as q', "
+            "proc.proname, string_agg('a' || n, ', '), string_agg(format('null::%s as a%s', format_type(t, "
+            "null), n), ', ')) "
+            "from unnest(proc.proargtypes::oid[]) with ordinality as u (t, n)) "
+            "loop plan := plan || line; end loop; "
+            "return strpos(plan, proc.proname || '(') = 0; end $$");
+    does(a, "",
+         "select p.proname from pg_proc as p where p.pronamespace = 'pgdisque'::regnamespace and p.proconfig "
+         "is null "
+         "and p.prolang = (select l.oid from pg_language as l where l.lanname = 'sql') and p.pronargs > 0 "
+         "and not p.proretset and not pg_temp.is_inlined(p)");
+    done(a, "drop function pg_temp.is_inlined(pg_proc)");
+}
+
 static void search_paths_are_pinned(void **state) {
     (void)state;
     does(a, "",
@@ -617,6 +637,7 @@ int main(void) {
         TEST(jobs_of_groups_wait),
         TEST(roles_have_the_least_rights),
         TEST(search_paths_are_pinned),
+        TEST(small_functions_are_inlined),
         TEST(functions_are_made_once),
     };
 
