@@ -18,8 +18,8 @@ begin
 end
 $$;
 
--- A negative id is at the front of a list. Its absolute value has the time. The function is stable as its operators are:
--- Postgres does not inline an immutable function with them.
+-- A negative id is at the front of a list. Its absolute value has the time. The function is stable as its operators
+-- are: Postgres does not inline an immutable function with them.
 create or replace function pgdisque.api_created_at(id bigint) returns timestamptz
 language sql stable
 return {{created_at(id)}};
