@@ -1368,7 +1368,7 @@ CREATE INDEX dead_in_set ON pgdisque.dead_job USING btree (sorted_set, died_at, 
 
 CREATE INDEX dead_member ON pgdisque.dead_job USING btree (sha256(body)) WHERE (COALESCE(sorted_set, ''::text) > ''::text);
 
-CREATE INDEX dead_newest ON pgdisque.dead_job USING btree (((died_at AT TIME ZONE 'UTC'::text)), id);
+CREATE INDEX dead_newest ON pgdisque.dead_job USING btree ((died_at AT TIME ZONE 'UTC'::text), id);
 
 CREATE INDEX dependency_held ON pgdisque.dependency USING btree (predecessor_id) WHERE (holds AND (NOT is_counted));
 
