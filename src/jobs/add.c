@@ -31,6 +31,7 @@
 #define PART_BYTES ((size_t)4 * 1024 * 1024)
 /* Keys deleted by one statement. The next run, a minute later, deletes more. */
 #define PRUNE_LIMIT 10000
+#define FLOW_FOUND_US (30 * US_PER_S)
 
 #define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
 
@@ -418,8 +419,22 @@ static void add_fail(struct task *t, const struct op_error *err) {
     req_db_error(a->req, err);
 }
 
+/* True if a repeated statement finds a job with AFTER or BATCH that a lost try has added. A job that ended a minute ago
+ * may have no row in flow_job any more: JOB_KEEP_US in flows.c. False: its request has ended. */
+static bool add_flow_is_found(struct add *a) {
+    if (clock_db() - a->made_us < FLOW_FOUND_US)
+        return true;
+    add_left(a);
+    for (size_t i = 0; i < a->count && a->given_up; i++)
+        add_remove(add_job_key(a, i));
+    req_outcome_unknown(a->req);
+    return false;
+}
+
 /* bootstrap.c has counted the jobs, and has given back a lease. The next statement finds the job that has a unique key:
- * this one or another. It finds none if another server has delivered the job and it was acknowledged. */
+ * this one or another. It finds none if another server has delivered the job and it was acknowledged.
+ * A transaction whose predecessor or batch was unknown is committed, too, and has added nothing. In a client transaction
+ * the statement fails in place of such a verdict. */
 static void add_answer_lost(struct task *t) {
     struct add *a = add_of(t);
 
@@ -432,6 +447,9 @@ static void add_answer_lost(struct task *t) {
         add_completed(a);
         add_left(a);
         req_answer_lost(a->req);
+    } else if (addjob_in_flow(&a->opt) && t->client_txn == NULL) {
+        if (add_flow_is_found(a))
+            batch_add(t);
     } else {
         add_finish(a, false);
     }
@@ -711,6 +729,8 @@ static bool add_again(struct task *t, bool unknown) {
     struct add *a = add_of(t);
 
     add_withdraw(a);
+    if (unknown && addjob_in_flow(&a->opt) && !add_flow_is_found(a))
+        return false;
     a->again |= unknown;
     t->op = add_op_of(a);
     return true;

@@ -116,9 +116,7 @@ bool list_read_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     l->q->users--;
-    req_error(
-        l->req,
-        "UNKNOWN the connection to the database was lost: the command took effect as a whole, or not at all");
+    req_outcome_unknown(l->req);
     return false;
 }
 

@@ -236,6 +236,12 @@ void req_answer_lost(struct req *r) {
                  "lost with its result");
 }
 
+void req_outcome_unknown(struct req *r) {
+    req_error(
+        r, "UNKNOWN the connection to the database was lost: the command took effect as a whole, or not at "
+           "all");
+}
+
 void req_answer_lost_task(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }

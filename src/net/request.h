@@ -133,6 +133,8 @@ void req_fail_task(struct task *t, const struct op_error *err);
 const char *db_error_reply(const struct op_error *err);
 /* Replies -UNKNOWN, for a transaction that was committed and whose results are lost, and ends r. */
 void req_answer_lost(struct req *r);
+/* The same, if it is unknown whether the transaction was committed. */
+void req_outcome_unknown(struct req *r);
 /* op.answer_lost of a request that holds nothing else: the same. */
 void req_answer_lost_task(struct task *t);
 /* op.again of a change that must not run twice: if the first try may have been committed, replies -UNKNOWN. */

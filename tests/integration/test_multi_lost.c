@@ -319,6 +319,27 @@ static void test_batch_close(void **state) {
     get_job(c, "lots", "done");
 }
 
+/* The transaction of a refused ADDJOB is committed, too, and has added nothing: the reply must not be an ID. */
+static void test_workflow_of_two_servers(void **state) {
+    const char *gone = add_job(c, "step-one", "x", ""), *before = add_job(c, "step-one", "y", "");
+    struct wire w;
+
+    (void)state;
+    make_queue("step-two");
+    expect(c, ":1", "ACKJOB %s", gone);
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, "ADDJOB", "step-two", "never", "0", "AFTER", gone, NULL);
+    assert_string_equal(text_of("%.20s", lose_answer(&w)), "-NOJOB AFTER names a");
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, "ADDJOB", "step-two", "once", "0", "AFTER", before, NULL);
+    assert_string_equal(text_of("%.3s", lose_answer(&w)), "+D-");
+    expect(c, ":1", "ACKJOB %s", before);
+    get_job(c, "step-two", "once");
+    assert_true(queue_is_empty(c, "step-two"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_server, alone, part),
@@ -330,6 +351,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_dead_letters, alone, part),
         cmocka_unit_test_setup_teardown(test_batch_close, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
+        cmocka_unit_test_setup_teardown(test_workflow_of_two_servers, with_another, part),
     };
 
     return RUN_SUITE_WITH("multi_lost", tests, group_start, group_stop);
