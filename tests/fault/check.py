@@ -88,6 +88,10 @@ class Checker:
                    (server is None or f["server"] in (None, server)) and
                    (not excuses or set(excuses) & set(f["excuses"])) for f in self.faults)
 
+    def hit(self, op):
+        """Did a fault hit the server of this command while the command was in flight?"""
+        return self.disturbed(op.begin, op.end, server=self.history.servers[op.conn])
+
     # ---- I12: a transaction is done as a whole, or not at all ----
 
     def check_transactions(self):
@@ -212,7 +216,7 @@ class Checker:
     def stood_still(self, delivery):
         """May it be older than it looks, because its server got or wrote it late, while another went on?"""
         op = delivery.op
-        return self.servers > 1 and self.disturbed(op.begin, op.end, server=self.history.servers[op.conn])
+        return self.servers > 1 and self.hit(op)
 
     # ---- I6: two deliveries are RETRY apart ----
 
@@ -345,7 +349,7 @@ class Checker:
     def check_patience(self, op):
         """A client leaves a server without an answer only if that server could not answer."""
         self.verdict.counts["gave up"] += 1
-        if not self.disturbed(op.begin, op.end, server=self.history.servers[op.conn]):
+        if not self.hit(op):
             self.wrong("I14", f"not answered for {(op.end - op.begin) / S:.1f} s", ops=[op])
 
     def check_error(self, op):

@@ -178,24 +178,27 @@ UNDELIVERED = S // 5
 
 
 def check_replaced(checker):
+    # Jobs of a GETJOB whose answer a fault destroyed keep their leases until its server is connected again.
+    takes = [op for op in checker.history.ops.values() if op.verb == "g" and REPLACED in op.args[2] and checker.hit(op)]
     adds = collections.defaultdict(list)
     for job in checker.jobs:
         if job.queue == REPLACED and job.op.kind == "o":
             adds[job.op.reply].append(job.op)
     for job in checker.jobs:
         if job.queue == REPLACED and job.deliveries:
-            check_body(checker, job, job.deliveries[0], adds[job.deliveries[0].id])
+            check_body(checker, job, job.deliveries[0], adds[job.deliveries[0].id], takes)
 
 
-def check_body(checker, job, first, ops):
-    """ops: the ADDJOBs that replied the ID of the job."""
+def check_body(checker, job, first, ops, takes):
+    """ops: the ADDJOBs that replied the ID of the job. takes: the GETJOBs whose answer may be lost."""
     shown = checker.history.jobs[first.token].op
     # With other counters it was delivered before, and no client got it. Then it may have been returned, and replaced.
     if shown.kind != "o" or first.nacks or first.additional_deliveries:
         return
     checker.verdict.counts["jobs with replaced bodies"] += len(ops) > 1
     later = [op for op in ops if op.begin > shown.end and
-             (op.end < first.op.begin or checker.is_after(first, op.end) and not checker.disturbed(op.begin, first.op.end))]
+             (op.end < first.op.begin or checker.is_after(first, op.end) and not checker.disturbed(op.begin, first.op.end)) and
+             not any(take.begin < op.end and op.begin < take.end for take in takes)]
     if later and (checker.gentle or max(op.begin for op in later) - min(op.end for op in later) > UNDELIVERED):
         checker.wrong("I19", "delivered with an older body", job, [shown, *later[:4], first.op])
 
