@@ -97,7 +97,7 @@ kept as (
         retry = excluded.retry,
         rank = excluded.rank
 ),
--- The jobs that REPLACE changes, each once: the last request counts.
+-- The jobs that REPLACE changes, each once: the last body counts, and the last delay.
 found as materialized (
     select
         r.ordinals, r.queue_id, r.held_rank as rank, r.held_id as id, r.body, r.delay, o.was_until,
@@ -110,9 +110,9 @@ found as materialized (
             a.queue_id, a.held_rank, a.held_id,
             array_agg(a.ordinal order by a.ordinal desc) as ordinals,
             (array_agg(a.body order by a.ordinal desc))[1] as body,
-            (array_agg(a.delay order by a.ordinal desc))[1] as delay,
-            (array_agg(a.ready_at order by a.ordinal desc))[1] as ready_at,
-            (array_agg((a.rare -> 'replace_delay')::boolean order by a.ordinal desc))[1] as is_moved
+            (array_agg(a.delay order by (a.rare -> 'replace_delay')::boolean desc, a.ordinal desc))[1] as delay,
+            (array_agg(a.ready_at order by (a.rare -> 'replace_delay')::boolean desc, a.ordinal desc))[1] as ready_at,
+            bool_or((a.rare -> 'replace_delay')::boolean) as is_moved
         from asked as a
         where a.held_id is not null
           and a.rare ? 'replace_delay'

@@ -591,7 +591,8 @@ static const char *add_unique_outcome(const struct add *a, struct job_key key, c
     return row_bool(rows, row, COL_ADD_UNIQUE_IS_REPLACED) ? "replaced" : "existing";
 }
 
-/* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
+/* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. Another job may have
+ * the body of a settled REPLACE, or may be newer. */
 static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
     struct job_key key = row_key(a->q->id, rows, row, COL_ADD_UNIQUE_RANK);
 
@@ -602,6 +603,10 @@ static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
     if (!row_null(rows, row, COL_ADD_UNIQUE_WAS_UNTIL))
         add_unique_moved(key, rows, row);
     add_left(a);
+    if (a->settled && a->opt.replace && a->opt.with_outcome && key.id != a->ids[0]) {
+        req_answer_lost(a->req);
+        return;
+    }
     add_reply(a, &(struct added){ .key = key,
                                   .expires_at = row_time(rows, row, COL_ADD_UNIQUE_EXPIRES_AT),
                                   .retry = row_int4(rows, row, COL_ADD_UNIQUE_RETRY),

@@ -51,7 +51,7 @@ struct add {
     bool sent;         /* counted in q->adds.sent: no waiting client gets the jobs */
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
     bool again;    /* the transaction was lost once: the jobs may exist */
-    bool settled;  /* it was committed and its result lost: do not add the job again */
+    bool settled;  /* it was committed and its result lost: do not add or replace a job again */
     bool given_up; /* the client got an error: an inserted job is removed */
     int32_t flow_first;   /* jobs before it in the statement add_in_flow.sql */
     int32_t flow_verdict; /* its result */

@@ -33,7 +33,7 @@ void add_write_row(struct params *p, const struct add *a, size_t i) {
     if (addjob_is_unique(o)) {
         params_bytea(p, 15, o->unique);
         params_time_or_null(p, 16, o->unique_for > 0 ? clock_db() + o->unique_for * US_PER_S : TIME_NEVER);
-        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->rare);
+        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->settled ? (struct slice){ 0 } : a->rare);
     } else if ((addjob_is_rare(o) || addjob_in_flow(o) || a->again) && !a->if_any) {
         params_jsonb_or_null(p, RARE_COLUMN, a->rare);
     }

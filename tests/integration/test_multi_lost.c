@@ -340,6 +340,19 @@ static void test_workflow_of_two_servers(void **state) {
     assert_true(queue_is_empty(c, "step-two"));
 }
 
+/* The body is replaced, and the server does not know whether this ADDJOB has replaced it. */
+static void test_replace_of_two_servers(void **state) {
+    struct wire w;
+
+    (void)state;
+    add_job(c, "replaced-two", "old", "UNIQUE k");
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, "ADDJOB", "replaced-two", "new", "0", "UNIQUE", "k", "REPLACE", "WITHOUTCOME", NULL);
+    assert_unknown(lose_answer(&w));
+    get_job(c, "replaced-two", "new");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_server, alone, part),
@@ -352,6 +365,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_batch_close, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
         cmocka_unit_test_setup_teardown(test_workflow_of_two_servers, with_another, part),
+        cmocka_unit_test_setup_teardown(test_replace_of_two_servers, with_another, part),
     };
 
     return RUN_SUITE_WITH("multi_lost", tests, group_start, group_stop);

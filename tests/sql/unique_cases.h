@@ -118,6 +118,19 @@
           .query = "select string_agg(concat(j.id, encode(j.body, 'escape'), j.owner), ' ' order by j.id) "  \
                    "from pgdisque.job as j",                                                                 \
           .found = "1x3 2y 3x3" },                                                                           \
+        { SQL_ADD_UNIQUE,                                                                                    \
+          "REPLACE with a delay, and without, in one statement: the last body, and the delay",               \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = "update pgdisque.job set unique_key = 'k'",                                               \
+          .params = { "{11,12}", "{@12:10:00,@12:00:00}", TWO("@13:00:00"), "{@12:10:00,NULL}", TWO("1"),    \
+                      TWO("60"), "{600,0}", TWO("0"), TWO("1"), TWO("NULL"), "{x,y}", TWO("NULL"),           \
+                      TWO("NULL"), TWO("NULL"), TWO("NULL"), TWO("k"), TWO("NULL"), NOW,                     \
+                      "{\"{\\\"replace_delay\\\": true}\",\"{\\\"replace_delay\\\": false}\"}" },            \
+          .rows = "1 0 1 13:00:00 60 t - -; 2 0 1 13:00:00 60 t 11:00:00 12:10:00",                          \
+          .left = ANY,                                                                                       \
+          .query = "select concat(encode(j.body, 'escape'), j.delay, j.ready_at = j.wake_at) "               \
+                   "from pgdisque.job as j",                                                                 \
+          .found = "y600t" },                                                                                \
         { SQL_UNLOCK_KEYS,                                                                                   \
           "of a job, for a time, and two keys that are free",                                                \
           .jobs = "1/0/1; 1/0/4",                                                                            \

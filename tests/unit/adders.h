@@ -11,6 +11,7 @@
  * ID, or the error's code.
  */
 static char adder_reply[64];
+static struct req *adder_req; /* the last one */
 
 static inline void adder_on_end(struct req *r) {
     snprintf(adder_reply, sizeof adder_reply, "%.*s", (int)buf_len(&r->own), buf_ptr(&r->own));
@@ -34,6 +35,7 @@ static inline void add(const char *words) {
     queue_named("q1");
     r = req_new(argc, argv, NULL, adder_on_end);
     r->client = &getters[0].client;
+    adder_req = r;
     cmd_addjob(r);
 }
 
