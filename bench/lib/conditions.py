@@ -176,7 +176,7 @@ def command_times(target, queue):
 
 def settle(target):
     """Waits until the writes of the filling have ended, so that they are not measured."""
-    target.database.ask("checkpoint")
+    target.database.checkpoint()
 
 
 def gets(target, queue, count):

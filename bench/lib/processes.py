@@ -128,8 +128,9 @@ def unprivileged_user():
 class Database:
     """A database, reached through a socket in a directory."""
 
-    def __init__(self, socket_dir, user, name):
+    def __init__(self, socket_dir, user, name, superuser=None):
         self.socket_dir, self.user, self.name = socket_dir, user, name
+        self.superuser = superuser or user
 
     @property
     def conninfo(self):
@@ -144,6 +145,10 @@ class Database:
 
     def ask(self, query):
         return output_of(self.psql("-c", query)).strip()
+
+    def checkpoint(self):
+        """Only root may be the superuser of an embedded Postgres."""
+        Database(self.socket_dir, self.superuser, self.name).ask("checkpoint")
 
     def run_file(self, path):
         output_of(self.psql("-f", path))

@@ -41,7 +41,7 @@ def start_pgdisque(bench, name="pgdisque", more=()):
     bench.started.callback(server.stop)
     # PING is answered while the schema is being made; a queue's length only afterwards.
     server.wait_ready(lambda: answers(port, "QLEN nothing", b":"))
-    database = Database(os.path.join(data, "postgres"), "pgdisque", "postgres")
+    database = Database(os.path.join(data, "postgres"), "pgdisque", "postgres", "pgdisque_superuser")
     target = PgdisqueTarget(server, port, None, database)
     with target.client() as client:
         fields = dict(re.findall(r"(\w+):(\S+)", client("INFO", "server", "pgdisque").decode()))
