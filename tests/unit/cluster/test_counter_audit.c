@@ -122,6 +122,20 @@ static void test_jobs_of_another_conn(void **state) {
     assert_true(after->counters.suspect);
 }
 
+/* The end of a delay does not wait for the count of a long queue. */
+static void test_a_long_queue_has_another_connection(void **state) {
+    struct queue *q = open_doubtful(1);
+    PGresult *res = fake_rows(8);
+
+    (void)state;
+    q->counters.total = 1000000;
+    assert_int_equal(ask(), 0);
+    assert_int_equal(fake_db.conns[2]->kind, CONN_LONG);
+    assert_int_equal(fake_count(fake_db.conns[2]), 1);
+    fake_commit(fake_db.conns[2], &res);
+    assert_int_equal(counter_audit_is_pending(), true);
+}
+
 static void test_counts_doubtful_and_quiet_queues(void **state) {
     struct queue *a = open_doubtful(1), *sure = open_doubtful(2), *busy = open_doubtful(3);
 
@@ -311,6 +325,7 @@ static void test_all_get_their_turn(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_doubtful_and_quiet_queues),
+        TEST(test_a_long_queue_has_another_connection),
         TEST(test_jobs_of_another_conn),
         TEST(test_unknown_jobs),
         TEST(test_an_empty_queue_is_not_walked),
