@@ -24,6 +24,7 @@
 #include "net/pubsub.h"
 #include "pg/notify_bus.h"
 #include "queue/lease.h"
+#include "queue/list_orientation.h"
 #include "queue/queue.h"
 #include "queue/queue_ready.h"
 #include "queue/waiters.h"
@@ -180,6 +181,7 @@ static void peer_appeared(struct node *n) {
     n->live = true;
     n->left = false;
     log_notice("peers", "server %u is here", n->number);
+    list_orientation_peer_appeared();
     outbox_set_shared(true);
     outbox_send_all();
 }

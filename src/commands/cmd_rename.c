@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/node.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
 #include "batch/commit_marker.h"
@@ -140,12 +139,11 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
     return true;
 }
 
-/* A peer, or a command of the same client transaction, may have set the consume end. The consume end of the target
- * matters only if it is already set. An earlier request for it may be in progress. */
+/* The consume end of the target matters only if it is already set. An earlier request for it may be in progress. */
 static bool waits_for_consume_end(struct renaming *n, struct queue *q, enum list_end wish) {
-    bool may_stay = wish == END_NONE && (n->asked || (!key_is_in_txn(n->req) && !node_has_peers()));
+    bool may_stay = wish == END_NONE && !q->list.asking && (n->asked || list_orientation_is_known(q));
 
-    if (q->list.consume_end != END_NONE || (may_stay && !q->list.asking))
+    if (q->list.consume_end != END_NONE || may_stay)
         return false;
     n->asked = true;
     list_orientation_wait(q, wish, &n->row_waiter);

@@ -23,11 +23,12 @@ void list_read_send(struct list_read *l) {
 
 static void list_settle(struct list_read *l);
 
-/* The consume end of a queue is still unknown when the queue has just got its row. */
+/* The consume end of a queue is still unknown when the queue has just got its row. A request that waited before this one
+ * may now set it. */
 static void on_list_known(struct task *t) {
     struct list_read *l = REQ_OF_TASK(t)->data;
 
-    if (l->opening)
+    if (l->opening || l->q->list.asking)
         list_settle(l);
     else
         list_read_send(l);
@@ -40,13 +41,11 @@ void list_read_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* Another server may have set the consume end without a message. An earlier command of the same client
- * transaction may be about to set it. */
 static void list_settle(struct list_read *l) {
     l->opening = list_read_in_txn(l) && !queue_is_open(l->q);
     if (l->opening)
         queue_wait_for_row(l->q, &l->row_waiter);
-    else if (l->q->list.consume_end == END_NONE && (list_read_in_txn(l) || node_has_peers()))
+    else if (!list_orientation_is_known(l->q))
         list_orientation_wait(l->q, END_NONE, &l->row_waiter);
     else
         list_read_send(l);

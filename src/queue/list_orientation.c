@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 
@@ -11,7 +12,21 @@ struct orientation_task {
     struct task task;
     struct queue *q;
     enum list_end wish;
+    uint64_t period; /* the period without peers when the statement was sent; 0: there were peers */
 };
+
+/* The number of the present period without peers, or of the last one. */
+static uint64_t period = 1;
+
+bool list_orientation_is_known(const struct queue *q) {
+    if (q->list.consume_end != END_NONE)
+        return true;
+    return !q->list.asking && q->list.unset_in == period && !node_has_peers();
+}
+
+void list_orientation_peer_appeared(void) {
+    period++;
+}
 
 void list_orientation_ask(struct queue *q, enum list_end wish) {
     struct orientation_task *t;
@@ -43,8 +58,9 @@ bool list_is_open(struct queue *q, enum list_end wish, struct row_waiter *p) {
 }
 
 static void orientation_encode(struct params *p, struct task *task) {
-    const struct orientation_task *t = CONTAINER_OF(task, struct orientation_task, task);
+    struct orientation_task *t = CONTAINER_OF(task, struct orientation_task, task);
 
+    t->period = node_has_peers() ? 0 : period;
     params_int4(p, 0, t->q->id);
     params_int2_or_null(p, 1, (int16_t)t->wish);
 }
@@ -75,6 +91,7 @@ static void orientation_done(struct task **tasks, size_t count, const PGresult *
         /* The row of the queue was deleted while the statement ran: use the end that the command wants. */
         if (t->q->list.consume_end == END_NONE)
             t->q->list.consume_end = t->wish;
+        t->q->list.unset_in = t->period;
         list_orientation_end(t, NULL);
     }
 }

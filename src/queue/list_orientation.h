@@ -16,10 +16,17 @@ static inline enum list_end list_other_end(enum list_end end) {
     return end == END_LEFT ? END_RIGHT : END_LEFT;
 }
 
-/* Sets the consume end as the database has it. */
+/* Sets the consume end as the database has it. END_NONE: it must be read again. */
 static inline void list_orientation_set(struct queue *q, enum list_end end) {
     q->list.consume_end = end;
+    q->list.unset_in = 0;
 }
+/* False if the consume end must be read: the row may have an end that this server does not know, or a request is
+ * about to set it. True with END_NONE: it is not set. A server without peers reads that once. A peer sets the
+ * consume end without a message, so a server with peers reads it for each command. */
+bool list_orientation_is_known(const struct queue *q);
+/* A peer has appeared. It may set the consume end of each queue that has none. */
+void list_orientation_peer_appeared(void);
 /* Reads the consume end from the database, and sets it to `wish` if it is not set (END_NONE: does not set
  * it). For a queue with a row. Then the waiters of q are served. */
 void list_orientation_ask(struct queue *q, enum list_end wish);

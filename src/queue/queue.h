@@ -55,7 +55,8 @@ struct queue_limits {
 /* The queue as a list; list_orientation.h.
  * Written by list_orientation.c. */
 struct list_ends {
-    enum list_end consume_end; /* the consume end */
+    enum list_end consume_end; /* END_NONE: not set, or not read yet */
+    uint64_t unset_in;         /* the period without peers in which it was read as not set; 0: in none */
     bool asking;               /* a statement that reads or sets it has not ended */
     struct list waiters;       /* struct row_waiter: requests that wait for the consume end */
 };

@@ -399,6 +399,30 @@ static void test_after_lost_connections(void **state) {
     expect(at[A], ":82", "RPUSH lost x");
 }
 
+static void stop(int n) {
+    assert_int_equal(server_stop(group_size[n]), 0);
+    redisFree(at[n]);
+    at[n] = NULL;
+}
+
+/* A server that has read a queue without peers does not know the list that a peer has made of it since then. */
+static void test_made_by_a_server_that_left(void **state) {
+    (void)state;
+    stop(B);
+    stop(C);
+    EVENTUALLY(hello_count(at[A]) == 1);
+    add_job(at[A], "left", "a", "");
+    expect(at[A], "[\"a\"]", "LRANGE left 0 -1");
+    server_resume(group_size[B]);
+    at[B] = client_open_on(group_size[B]);
+    EVENTUALLY(hello_count(at[A]) == 2);
+    expect(at[B], ":3", "RPUSH left b c");
+    EVENTUALLY(number(at[A], "LLEN left") == 3);
+    stop(B);
+    EVENTUALLY(hello_count(at[A]) == 1);
+    expect(at[A], "[\"a\" \"b\" \"c\"]", "LRANGE left 0 -1");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, servers_setup, servers_teardown)
 
 int main(void) {
@@ -423,6 +447,7 @@ int main(void) {
         TEST(test_many_equal_elements),
         TEST(test_drained_once),
         TEST(test_after_lost_connections),
+        TEST(test_made_by_a_server_that_left),
     };
 
     return RUN_SUITE("lists", tests);

@@ -35,6 +35,14 @@ static void test_seen_at_all_servers(void **state) {
     EVENTUALLY(all_agree("seen") && all_agree("seen-too"));
 }
 
+/* The first command does not find the order of the third. */
+static void test_becomes_a_list(void **state) {
+    (void)state;
+    add_job(at[A], "becomes", "a", "");
+    EXEC(at[A], "[[\"a\"] :3 [\"a\" \"b\" \"c\"]]", "LRANGE becomes 0 -1", "RPUSH becomes b c",
+         "LRANGE becomes 0 -1");
+}
+
 static void test_waiters_elsewhere(void **state) {
     struct wire w;
 
@@ -195,6 +203,7 @@ static void test_nothing_is_lost_or_doubled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_seen_at_all_servers, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_becomes_a_list, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_waiters_elsewhere, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_refused_by_the_database, servers_setup, servers_teardown),

@@ -190,6 +190,70 @@ static void check_identity_survives(void) {
     redisFree(c);
 }
 
+/* The commands of lists find their elements in the order of Redis, whatever the first one is after the restart. */
+static const struct {
+    const char *command, *reply, *left;
+} list_commands[] = {
+    { "LRANGE %s 0 -1", "[\"a\" \"b\" \"c\" \"b\"]", "[\"a\" \"b\" \"c\" \"b\"]" },
+    { "LINDEX %s 0", "\"a\"", "[\"a\" \"b\" \"c\" \"b\"]" },
+    { "LPOS %s c", ":2", "[\"a\" \"b\" \"c\" \"b\"]" },
+    { "LPOS %s b RANK -1", ":3", "[\"a\" \"b\" \"c\" \"b\"]" },
+    { "LSET %s 0 x", "+OK", "[\"x\" \"b\" \"c\" \"b\"]" },
+    { "LREM %s 1 b", ":1", "[\"a\" \"c\" \"b\"]" },
+    { "LTRIM %s 0 1", "+OK", "[\"a\" \"b\"]" },
+    { "LTRIM %s -1 -1", "+OK", "[\"b\"]" },
+    { "LPOP %s 2", "[\"a\" \"b\"]", "[\"c\" \"b\"]" },
+    { "RPOP %s 2", "[\"b\" \"c\"]", "[\"a\" \"b\"]" },
+    { "RPUSH %s d", ":5", "[\"a\" \"b\" \"c\" \"b\" \"d\"]" },
+    { "LPUSH %s d", ":5", "[\"d\" \"a\" \"b\" \"c\" \"b\"]" },
+};
+#define LIST_COMMANDS (sizeof(list_commands) / sizeof(list_commands[0]))
+
+static const char *key_of(const char *push, size_t i) {
+    return text_of("%s-%zu", name(push), i);
+}
+
+static void check_lists_survive(void) {
+    redisContext *c = client_open();
+
+    for (size_t i = 0; i < LIST_COMMANDS; i++) {
+        expect(c, ":4", "RPUSH %s a b c b", key_of("right", i));
+        expect(c, ":4", "LPUSH %s b c b a", key_of("left", i));
+        expect(c, ":5", "RPUSH %s a b c b x", key_of("popped", i));
+        expect(c, "\"x\"", "RPOP %s", key_of("popped", i));
+    }
+    c = restart(c);
+    for (size_t i = 0; i < LIST_COMMANDS; i++)
+        for (size_t k = 0; k < 3; k++) {
+            const char *key = forever(key_of((const char *[]){ "right", "left", "popped" }[k], i));
+
+            assert_string_equal(ask(c, list_commands[i].command, key), list_commands[i].reply);
+            expect(c, list_commands[i].left, "LRANGE %s 0 -1", key);
+        }
+    redisFree(c);
+}
+
+/* RENAME keeps the order of a list, also if the new list had its elements pushed at the other end. */
+static void check_renamed_lists_survive(void) {
+    redisContext *c = client_open();
+    const char *from = forever(name("from")), *to = forever(name("to")), *next = forever(name("next"));
+
+    expect(c, ":3", "RPUSH %s a b c", from);
+    expect(c, ":1", "LPUSH %s x", to);
+    c = restart(c);
+    expect(c, "+OK", "RENAME %s %s", from, to);
+    expect(c, "[\"a\" \"b\" \"c\"]", "LRANGE %s 0 -1", to);
+    c = restart(c);
+    expect(c, "+OK", "RENAME %s %s", to, next);
+    expect(c, "[\"a\" \"b\" \"c\"]", "LRANGE %s 0 -1", next);
+    expect(c, ":1", "RPUSH %s a", from);
+    expect(c, "+OK", "RENAME %s %s", next, from);
+    expect(c, "[\"a\" \"b\" \"c\"]", "LRANGE %s 0 -1", from);
+    c = restart(c);
+    expect(c, "[\"a\" \"b\"]", "LPOP %s 2", from);
+    redisFree(c);
+}
+
 #define BOTH_ENDS(check)                          \
     static void test_term_##check(void **state) { \
         (void)state;                              \
@@ -212,6 +276,8 @@ BOTH_ENDS(check_pauses_survive)
 BOTH_ENDS(check_counters_survive)
 BOTH_ENDS(check_at_most_once_survives)
 BOTH_ENDS(check_identity_survives)
+BOTH_ENDS(check_lists_survive)
+BOTH_ENDS(check_renamed_lists_survive)
 
 /* A kill while clients add jobs: each answered job exists afterwards. */
 static void test_kill_under_load(void **state) {
@@ -366,6 +432,10 @@ int main(void) {
         cmocka_unit_test(test_kill_check_at_most_once_survives),
         cmocka_unit_test(test_term_check_identity_survives),
         cmocka_unit_test(test_kill_check_identity_survives),
+        cmocka_unit_test(test_term_check_lists_survive),
+        cmocka_unit_test(test_kill_check_lists_survive),
+        cmocka_unit_test(test_term_check_renamed_lists_survive),
+        cmocka_unit_test(test_kill_check_renamed_lists_survive),
         cmocka_unit_test(test_kill_under_load),
         cmocka_unit_test(test_term_under_load),
         cmocka_unit_test(test_leases_after_a_slow_start),

@@ -14,13 +14,19 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/list_read.h"
+#include "queue/list_orientation.h"
 
 /* Columns of trim_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, PLACE = 4, COUNTED_FROM, CUT };
 enum { FRONT = 1, BACK = 2 };
 
-static struct op *const ops[] = { &op_remove_first, &op_remove_last,  &op_set_element,
-                                  &op_trim_list,    &op_find_commits, NULL };
+static struct op *const ops[] = { &op_remove_first,
+                                  &op_remove_last,
+                                  &op_set_element,
+                                  &op_trim_list,
+                                  &op_find_commits,
+                                  &op_find_consume_ends,
+                                  NULL };
 static struct buf replies;
 
 static const struct command ltrim = { .handler = cmd_ltrim }, lset = { .handler = cmd_lset },
@@ -96,6 +102,61 @@ static void tell(bool committed) {
         fake_set_int(res, 0, 0, 8, txn);
     fake_commit(fake_write_conn(), &res);
     batch_flush();
+}
+
+/* ---- the consume end ---- */
+
+/* end: that of the row; END_NONE: null. */
+static void tell_end(enum list_end end) {
+    PGresult *res = fake_rows(COLUMNS_FIND_CONSUME_ENDS);
+
+    assert_int_equal(sent(0)->stmt, SQL_FIND_CONSUME_ENDS);
+    fake_set_int(res, 0, COL_FIND_CONSUME_ENDS_ID, 4, queue_named("q1")->id);
+    if (end == END_NONE)
+        assert_int_equal(PQsetvalue(res, 0, COL_FIND_CONSUME_ENDS_CONSUME_END, NULL, -1), 1);
+    else
+        fake_set_int(res, 0, COL_FIND_CONSUME_ENDS_CONSUME_END, 2, end);
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
+    batch_flush();
+}
+
+static void remove_x(void) {
+    command(&lrem, "1", "x");
+    batch_flush();
+}
+
+static void assert_removes_with(enum sql_stmt stmt) {
+    assert_int_equal(sent(0)->stmt, stmt);
+    commit();
+    assert_replied(":0");
+}
+
+/* A server without peers reads once that a queue has no end. With peers it reads that for each command. */
+static void test_the_end_is_read(void **state) {
+    struct queue *q = queue_named("q1");
+    struct node *peer = node_get(5);
+
+    (void)state;
+    list_orientation_set(q, END_NONE);
+    remove_x();
+    tell_end(END_NONE);
+    assert_removes_with(SQL_REMOVE_LAST);
+    remove_x();
+    assert_removes_with(SQL_REMOVE_LAST);
+    peer->live = true;
+    list_orientation_peer_appeared();
+    for (int i = 0; i < 2; i++) {
+        remove_x();
+        tell_end(END_NONE);
+        assert_removes_with(SQL_REMOVE_LAST);
+    }
+    /* The peer has set the end. */
+    peer->live = false;
+    remove_x();
+    tell_end(END_LEFT);
+    assert_removes_with(SQL_REMOVE_FIRST);
+    remove_x();
+    assert_removes_with(SQL_REMOVE_FIRST);
 }
 
 /* ---- sent statements ---- */
@@ -280,6 +341,7 @@ static void test_unknown_result(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(test_the_end_is_read),
         TEST(test_places_from_both_ends),
         TEST(test_short_lists_are_not_trimmed),
         TEST(test_commands_share_a_statement),

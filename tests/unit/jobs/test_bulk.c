@@ -47,7 +47,7 @@ static int start(void **state) {
     getters_start();
     node_self()->number = 3;
     q = queue_named("q1");
-    (void)queue_named("q2");
+    q->list.consume_end = queue_named("q2")->list.consume_end = END_RIGHT;
     queue_count_total(q, 3000);
     queue_count_len(q, 3000);
     q->scan.may_have_more = true;
