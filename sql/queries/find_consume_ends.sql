@@ -1,5 +1,5 @@
--- Reads the consume end of queues. The first request with a wish sets it.
--- params: $1 queue_id, $2 consume_end (null: no wish), one row per queue
+-- Sets the consume ends of queues that have none, and reads the others.
+-- params: $1 queue_id, $2 consume_end, one row per queue
 -- returns: id, consume_end
 -- locks: the rows of queues, in no order; the caller sends each queue once
 -- index: queue_pkey

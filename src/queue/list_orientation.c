@@ -36,7 +36,7 @@ void list_orientation_ask(struct queue *q, enum list_end wish) {
     t = xcalloc(1, sizeof *t);
     t->q = q;
     t->wish = wish;
-    task_init(&t->task, &op_find_consume_ends);
+    task_init(&t->task, wish == END_NONE ? &op_read_consume_ends : &op_find_consume_ends);
     q->list.asking = true;
     q->users++;
     batch_add(&t->task);
@@ -62,7 +62,8 @@ static void orientation_encode(struct params *p, struct task *task) {
 
     t->period = node_has_peers() ? 0 : period;
     params_int4(p, 0, t->q->id);
-    params_int2_or_null(p, 1, (int16_t)t->wish);
+    if (t->wish != END_NONE)
+        params_int2(p, 1, (int16_t)t->wish);
 }
 
 static void list_orientation_end(struct orientation_task *t, const struct op_error *err) {
@@ -78,6 +79,7 @@ static void list_orientation_end(struct orientation_task *t, const struct op_err
     free(t);
 }
 
+/* Both statements have the same columns. */
 static void orientation_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find_id(row_int4(rows, i, COL_FIND_CONSUME_ENDS_ID));
@@ -100,5 +102,8 @@ static void orientation_fail(struct task *t, const struct op_error *err) {
     list_orientation_end(CONTAINER_OF(t, struct orientation_task, task), err);
 }
 
-OPERATION(find_consume_ends, .encode = orientation_encode, .done = orientation_done,
-          .fail = orientation_fail);
+#define ORIENTATION_OP(id) \
+    OPERATION(id, .encode = orientation_encode, .done = orientation_done, .fail = orientation_fail)
+
+ORIENTATION_OP(read_consume_ends);
+ORIENTATION_OP(find_consume_ends);

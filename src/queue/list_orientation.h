@@ -27,8 +27,8 @@ static inline void list_orientation_set(struct queue *q, enum list_end end) {
 bool list_orientation_is_known(const struct queue *q);
 /* A peer has appeared. It may set the consume end of each queue that has none. */
 void list_orientation_peer_appeared(void);
-/* Reads the consume end from the database, and sets it to `wish` if it is not set (END_NONE: does not set
- * it). For a queue with a row. Then the waiters of q are served. */
+/* Reads the consume end from the database, and sets it to `wish` if it is not set. END_NONE: does not set it, and
+ * writes nothing. For a queue with a row. Then the waiters of q are served. */
 void list_orientation_ask(struct queue *q, enum list_end wish);
 /* The same, and calls p->ready after that. q->list.consume_end is still END_NONE then if wish is END_NONE and the end is
  * not set. */

@@ -161,6 +161,20 @@ static void test_ends_are_the_same_everywhere(void **state) {
     EVENTUALLY(all_have("ends", 0));
 }
 
+/* Servers with peers read the end for each command. That writes nothing. */
+static void test_reading_sets_nothing(void **state) {
+    const char *version = "select xmin::text::bigint from pgdisque.queue where name = 'unset'";
+    long long before;
+
+    (void)state;
+    add_job(at[A], "unset", "a", "");
+    EVENTUALLY(all_have("unset", 1));
+    before = postgres_number(server.database, version);
+    for (int i = 0; i < SERVERS; i++)
+        expect(at[i], "[\"a\"]", "LRANGE unset 0 -1");
+    assert_int_equal(postgres_number(server.database, version), before);
+}
+
 /* Two processes settle the element. The second sees the result of the first. */
 static void test_ends_settled_at_once(void **state) {
     (void)state;
@@ -436,6 +450,7 @@ int main(void) {
         TEST(test_handed_over_elements_are_not_stored),
         TEST(test_reliable_queue),
         TEST(test_ends_are_the_same_everywhere),
+        TEST(test_reading_sets_nothing),
         TEST(test_ends_settled_at_once),
         TEST(test_waiting_elsewhere),
         TEST(test_all_is_taken_once),

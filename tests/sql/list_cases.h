@@ -31,12 +31,16 @@
 
 #define LIST_CASES                                                                                           \
     { SQL_FIND_CONSUME_ENDS,                                                                                 \
-      "settled once, and asked for",                                                                         \
+      "set once",                                                                                            \
       .setup = "insert into pgdisque.queue (name, consume_end) values ('a', null), ('b', 1), ('c', null)",   \
-      .params = { "{1,2,3,9}", "{2,2,NULL,1}" },                                                             \
-      .rows = "1 2; 2 1; 3 -",                                                                               \
+      .params = { "{1,2,9}", "{2,2,1}" },                                                                    \
+      .rows = "1 2; 2 1",                                                                                    \
       .query = CONSUME_ENDS,                                                                                 \
       .found = "1:2 2:1 3:0" },                                                                              \
+        { SQL_READ_CONSUME_ENDS, "without missing queues",                                                   \
+          .setup = "insert into pgdisque.queue (name, consume_end) values ('a', null), ('b', 1), ('c', 2)",  \
+          .params = { "{3,1,9}" }, .rows = "1 -; 3 2" },                                                     \
+        { SQL_READ_CONSUME_ENDS, "nothing", .params = { "{}" } },                                            \
         { SQL_FIND_CONSUME_ENDS, "nothing", .params = { "{}", "{}" } },                                      \
         { SQL_POP_FIRST,                                                                                     \
           "queued jobs and no others",                                                                       \

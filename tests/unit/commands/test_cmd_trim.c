@@ -25,7 +25,7 @@ static struct op *const ops[] = { &op_remove_first,
                                   &op_set_element,
                                   &op_trim_list,
                                   &op_find_commits,
-                                  &op_find_consume_ends,
+                                  &op_read_consume_ends,
                                   NULL };
 static struct buf replies;
 
@@ -108,14 +108,14 @@ static void tell(bool committed) {
 
 /* end: that of the row; END_NONE: null. */
 static void tell_end(enum list_end end) {
-    PGresult *res = fake_rows(COLUMNS_FIND_CONSUME_ENDS);
+    PGresult *res = fake_rows(COLUMNS_READ_CONSUME_ENDS);
 
-    assert_int_equal(sent(0)->stmt, SQL_FIND_CONSUME_ENDS);
-    fake_set_int(res, 0, COL_FIND_CONSUME_ENDS_ID, 4, queue_named("q1")->id);
+    assert_int_equal(sent(0)->stmt, SQL_READ_CONSUME_ENDS);
+    fake_set_int(res, 0, COL_READ_CONSUME_ENDS_ID, 4, queue_named("q1")->id);
     if (end == END_NONE)
-        assert_int_equal(PQsetvalue(res, 0, COL_FIND_CONSUME_ENDS_CONSUME_END, NULL, -1), 1);
+        assert_int_equal(PQsetvalue(res, 0, COL_READ_CONSUME_ENDS_CONSUME_END, NULL, -1), 1);
     else
-        fake_set_int(res, 0, COL_FIND_CONSUME_ENDS_CONSUME_END, 2, end);
+        fake_set_int(res, 0, COL_READ_CONSUME_ENDS_CONSUME_END, 2, end);
     fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
     batch_flush();
 }
