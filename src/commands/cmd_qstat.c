@@ -1,4 +1,6 @@
 /* QLEN QSTAT: the numbers of a queue's jobs, and the description of a queue. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/quantiles.h"
 #include "batch/batch.h"
@@ -32,10 +34,9 @@ static const struct len_state {
 /* A QLEN or QSTAT that needs numbers of the database. */
 struct queue_count {
     struct queue *q;
-    int64_t sum;     /* QLEN: the jobs of the other states */
-    bool done;       /* QLEN: DONE is named */
-    bool after;      /* QLEN: AFTER is named, which includes HELD */
-    int64_t running; /* QSTAT: the jobs that use a slot; -1: the queue has no slots */
+    bool named[LEN_STATES]; /* QLEN */
+    int64_t waiting;        /* QLEN: the jobs of AFTER or HELD that the database has counted */
+    int64_t running;        /* QSTAT: the jobs that use a slot; -1: the queue has no slots */
 };
 
 /* Adds the state, or those of ALL, to the named ones. False if there is no such state. */
@@ -64,20 +65,34 @@ static struct queue_count *count_in_database(struct req *r, struct queue *q, str
 }
 
 /* DONE, AFTER or HELD are named. */
-static void len_in_database(struct req *r, struct queue *q, const bool named[LEN_STATES], int64_t sum) {
+static void len_in_database(struct req *r, struct queue *q, const bool named[LEN_STATES]) {
     bool waiting = named[LEN_AFTER] || named[LEN_HELD];
     struct queue_count *c = count_in_database(r, q, waiting ? &op_count_waiting : &op_count_kept);
 
-    c->sum = sum;
-    c->done = named[LEN_DONE];
-    c->after = named[LEN_AFTER];
+    memcpy(c->named, named, sizeof c->named);
+}
+
+static int64_t len_in_memory(const struct queue *q, const bool named[LEN_STATES]) {
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < LEN_STATES; i++)
+        if (named[i] && len_states[i].count != NULL)
+            sum += len_states[i].count(q);
+    return sum;
+}
+
+/* Jobs may have moved between the states since the command came. So all numbers are those of now. */
+static void len_reply(struct req *r, int64_t kept) {
+    const struct queue_count *c = r->data;
+
+    c->q->users--;
+    req_int(r, len_in_memory(c->q, c->named) + c->waiting + kept);
 }
 
 /* A state that is named twice counts once. */
 void cmd_qlen(struct req *r) {
     struct queue *q = queue_find(r->argv[1]);
     bool named[LEN_STATES] = { r->argc == 2 };
-    int64_t sum = 0;
 
     for (int i = 2; i < r->argc; i++) {
         if (!name_len_state(r->argv[i], named)) {
@@ -87,13 +102,10 @@ void cmd_qlen(struct req *r) {
             return;
         }
     }
-    for (size_t i = 0; i < LEN_STATES && q != NULL; i++)
-        if (named[i] && len_states[i].count != NULL)
-            sum += len_states[i].count(q);
     if ((named[LEN_DONE] || named[LEN_AFTER] || named[LEN_HELD]) && q != NULL && q->id != 0)
-        len_in_database(r, q, named, sum);
+        len_in_database(r, q, named);
     else
-        req_int(r, sum);
+        req_int(r, q == NULL ? 0 : len_in_memory(q, named));
 }
 
 /* ---- QSTAT ---- */
@@ -240,7 +252,7 @@ static void waiting_encode(struct params *p, struct task *t) {
     const struct queue_count *c = REQ_OF_TASK(t)->data;
 
     queue_count_encode(p, t);
-    params_int2(p, 2, !c->after);
+    params_int2(p, 2, !c->named[LEN_AFTER]);
 }
 
 static void running_end(struct task *t, const PGresult *rows) {
@@ -262,25 +274,24 @@ static void kept_end(struct task *t, const PGresult *rows) {
     const struct queue_count *c = r->data;
     int64_t kept = row_int8(rows, (int)t->first_row, COL_COUNT_KEPT_KEPT);
 
+    if (r->cmd->handler == cmd_qlen) {
+        len_reply(r, kept);
+        return;
+    }
     c->q->users--;
-    if (r->cmd->handler == cmd_qlen)
-        req_int(r, c->sum + kept);
-    else
-        reply_stat(r, c->q, c->running, kept);
+    reply_stat(r, c->q, c->running, kept);
 }
 
 static void waiting_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct queue_count *c = r->data;
 
-    c->sum +=
-        row_int8(rows, (int)t->first_row, c->after ? COL_COUNT_WAITING_WAITING : COL_COUNT_WAITING_HELD);
-    if (c->done) {
+    c->waiting = row_int8(rows, (int)t->first_row,
+                          c->named[LEN_AFTER] ? COL_COUNT_WAITING_WAITING : COL_COUNT_WAITING_HELD);
+    if (c->named[LEN_DONE])
         count_kept(r);
-        return;
-    }
-    c->q->users--;
-    req_int(r, c->sum);
+    else
+        len_reply(r, 0);
 }
 
 static void queue_count_fail(struct task *t, const struct op_error *err) {
