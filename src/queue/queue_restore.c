@@ -1,4 +1,4 @@
-/* Inserts the rows of queues that a promoted standby lacks. */
+/* Inserts the rows of queues, and sets the consume ends, that a promoted standby lacks. */
 #include "queue/queue_restore.h"
 
 #include "base/log.h"
@@ -29,6 +29,7 @@ static void restore_encode(struct params *p, struct task *t) {
         params_int4(p, 0, q->id);
         params_bytea(p, 1, q->name);
         params_int2(p, 2, (int16_t)q->pause);
+        params_int2_or_null(p, 3, (int16_t)q->list.consume_end);
     }
 }
 

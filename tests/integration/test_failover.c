@@ -235,8 +235,8 @@ static void test_left_although_it_answers(void **state) {
     redisFree(c);
 }
 
-/* The standby does not have the newest queue, because no commit waited for it. The server finds the jobs that are added
- * to the queue later after its next start. */
+/* The standby does not have the newest queue and the newest consume end, because no commit waited for it. The server finds
+ * the jobs that are added to the queue later after its next start, and the elements in their order. */
 static void test_queue_that_got_lost(void **state) {
     redisContext *c;
 
@@ -244,19 +244,23 @@ static void test_queue_that_got_lost(void **state) {
     start_pair(false);
     c = client_open_on(&mover);
     add_job(c, "old", "a", "");
+    add_job(c, "list", "a", "");
     standby_catches_up(&primary);
     walsender_stop(&primary);
     add_job(c, "new", "lost", "");
+    expect(c, ":2", "RPUSH list lost");
     postgres_stop(&primary, true);
     standby_promote(&standby);
     add_job(c, "new", "kept", "");
     assert_true(is_on(c, &standby) && is_logged("lacked 1 queues"));
+    expect_start(c, ":", "RPUSH list b");
     redisFree(c);
     assert_int_equal(server_stop(&mover), 0);
     server_resume(&mover);
     c = client_open_on(&mover);
     get_job(c, "new", "kept");
     get_job(c, "old", "a");
+    expect(c, "[\"a\" \"b\"]", "LRANGE list 0 -1");
     redisFree(c);
 }
 

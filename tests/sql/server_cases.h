@@ -3,6 +3,10 @@
 
 #include "statement_cases.h"
 
+#define RESTORED_ENDS                                                                             \
+    "select string_agg(convert_from(name, 'UTF8') || coalesce(consume_end, 0), ' ' order by id) " \
+    "from pgdisque.queue"
+
 /* Part of statement_cases.h: statements of servers about themselves, their transactions and their database. */
 static const struct stmt_case server_cases[] = {
     { SQL_REGISTER_NODE, "gets the smallest free number",
@@ -94,11 +98,17 @@ static const struct stmt_case server_cases[] = {
     { SQL_FENCE, "answers", .params = { "off" }, .rows = ANY },
     { SQL_RESTORE_QUEUES, "missing queues; new queues get higher numbers",
       .setup = "insert into pgdisque.queue (name) values ('one')",
-      .params = { "{1,40,41}", "{one,forty,last}", "{0,2,0}" }, .rows = "2 0 41",
+      .params = { "{1,40,41}", "{one,forty,last}", "{0,2,0}", "{null,null,null}" }, .rows = "2 0 41",
       .query = "insert into pgdisque.queue (name) values ('new') returning id", .found = "42" },
     { SQL_RESTORE_QUEUES, "a queue has the number of another, another has a new number, and none is missing",
       .setup = "insert into pgdisque.queue (name) values ('one'), ('two')",
-      .params = { "{1,7}", "{uno,two}", "{0,0}" }, .rows = "0 2 -" },
+      .params = { "{1,7}", "{uno,two}", "{0,0}", "{1,2}" }, .rows = "0 2 -", .query = RESTORED_ENDS,
+      .found = "one0 two0" },
+    { SQL_RESTORE_QUEUES, "consume ends that the database lacks",
+      .setup =
+          "insert into pgdisque.queue (name, consume_end) values ('unset', null), ('set', 1), ('none', null)",
+      .params = { "{1,2,3,4}", "{unset,set,none,new}", "{0,0,0,0}", "{2,2,null,1}" }, .rows = "1 0 4",
+      .query = RESTORED_ENDS, .found = "unset2 set1 none0 new1" },
     { SQL_STANDBYS, "there are none", .rows = "0 0 f" },
 };
 

@@ -167,6 +167,18 @@ static void a_front_is_settled_once(void **state) {
     assert_string_equal(call_result(b), "1 1");
 }
 
+/* Two servers restore their queues after a promotion. */
+static void a_front_is_restored_once(void **state) {
+    (void)state;
+    assert_string_equal(sql(b, "insert into pgdisque.queue (name) values ('q')"), "");
+    assert_string_equal(CALL(a, SQL_RESTORE_QUEUES, "{1}", "{q}", "{0}", "{1}"), "0 0 -");
+    SEND(b, SQL_RESTORE_QUEUES, "{1}", "{q}", "{0}", "{2}");
+    assert_true(waits_for_lock(b));
+    assert_string_equal(sql(a, "commit"), "");
+    assert_string_equal(call_result(b), "0 0 -");
+    assert_string_equal(CALL(b, SQL_READ_CONSUME_ENDS, "{1}"), "1 1");
+}
+
 #define SESSIONS(test) cmocka_unit_test_setup_teardown(test, open_sessions, close_sessions)
 
 int main(void) {
@@ -181,6 +193,7 @@ int main(void) {
         SESSIONS(keys_pass_over_others),
         SESSIONS(a_claim_does_not_follow_a_renamed_job),
         SESSIONS(a_front_is_settled_once),
+        SESSIONS(a_front_is_restored_once),
     };
 
     return run_sql_suite("list_sessions", tests, sizeof(tests) / sizeof(tests[0]));

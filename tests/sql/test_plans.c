@@ -174,7 +174,7 @@ static const struct planned planned[] = {
       KEYS ", '{0,1}', '{5,null}', '{e,null}', '{now,now}', '{now,now}', now(), 1, '{}', '{}', '{}'" },
     { SQL_RERANK_JOBS, HOT | SORTS, KEYS ", '{-1,-1}', now()" },
     { SQL_RESET_SETTINGS, 0, "'{1,2}'" },
-    { SQL_RESTORE_QUEUES, 0, "'{1}', '{a}', '{0}'" },
+    { SQL_RESTORE_QUEUES, 0, "'{1}', '{a}', '{0}', '{1}'" },
     { SQL_REVIVE_JOBS, 0, KEYS ", now()" },
     { SQL_REVIVE_QUEUE, HOT | SORTS, "1, 0, 5, 10, now(), 5, 'x', 1, 9, '{}', null, now(), 5" },
     { SQL_DELETE_QUEUE_DEAD, HOT | SORTS, "1, 0, 5, 10, now(), 5, 'x', 1, 9, '{}'" },
