@@ -1,11 +1,16 @@
--- due_rows(): the first rows whose wake_at has passed, for wake_expired and wake_due
+-- due_rows(is): the jobs of the parameters whose wake_at has passed, for wake_expired and wake_due
 --
--- Each of the two statements changes its rows among these. A search for the rows of one kind alone would pass over
--- all rows of the other kind.
-select d.ctid, d.expires_at
-from pgdisque.job as d
-where d.wake_at > $1::timestamptz
-  and d.wake_at <= $2::timestamptz
-order by d.wake_at
-limit $3::integer
-for update skip locked
+-- wake_next has found them in an earlier snapshot. Since then another session may have changed or locked them.
+select d.ctid
+from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, id)
+cross join lateral (
+    select o.ctid
+    from pgdisque.job as o
+    where o.queue_id = any (array[k.queue_id])
+      and o.rank = k.rank
+      and o.id = k.id
+      -- Not job_wake: it has the index entries of all jobs, also of those that have ended.
+      and (o.wake_at <= $4::timestamptz) is true
+      and o.expires_at :is $4::timestamptz
+    for update skip locked
+) as d

@@ -12,12 +12,14 @@
 #include "queue/queue.h"
 #include "queue/settings.h"
 
-/* Rows that one statement examines. A search that changed as many may have left more. */
+/* Maximum of rows that a search finds. A search that found as many may have left more. */
 #define LIMIT 1000
 /* Another server may commit an insert later than its wake_at, so a search sometimes begins this far back. Most
  * searches do not: while vacuum is held back, such a search passes over all dead rows of that time. */
 #define LATE_US (20 * US_PER_S)
 #define LOOK_BACK_US (10 * US_PER_S)
+/* A search looks this far ahead for the next row. It passes over the dead rows of that time only. */
+#define LOOK_AHEAD_US (2 * US_PER_S)
 #define RETRY_US US_PER_S
 #define LOCKED_US (100 * US_PER_MS)
 /* Queues of one statement. More queues take turns. */
@@ -25,33 +27,48 @@
 /* Maximum of queues examined in one turn, to find queues with expired jobs. */
 #define SWEEP_LOOKS 20000
 
-/* A search by wake_at is three statements of one transaction: remove expired jobs, wake due jobs, read the next
- * wake_at. If another session locks the table, each statement is tried again by itself, and they end in any order.
- * All rows with a wake_at up to from have been handled. */
+/* Rows that a search found, for one statement of the write connection. */
+struct change {
+    struct task task;
+    size_t count;
+    struct job_key keys[LIMIT];
+};
+
+/* A search by wake_at reads on CONN_READ and locks nothing, because it may pass over many dead rows. If it finds rows,
+ * two statements on CONN_WRITE change them by their keys: one removes the expired jobs, the other wakes the due jobs.
+ * Both check again that the rows are due, and skip rows that another session has locked. */
 static struct {
-    struct task expired;
-    struct task due;
-    struct task next;
+    struct task search;
+    struct change expired;
+    struct change due;
     size_t running; /* statements of the search that have not ended */
-    int changed;    /* rows that it removed or woke */
+    size_t changed; /* rows that it removed or woke */
     bool failed;
+    int64_t now;         /* time of the running search */
+    int64_t begin;       /* it examines rows with a later wake_at */
+    int64_t first, last; /* wake_at of the first and of the last row that it found */
+    /* All rows with a wake_at up to here have been handled, or are missed. While a search runs: the jobs that were
+     * announced since its beginning are later. */
     int64_t from;
-    int64_t now; /* time of the running search */
-    int64_t looked_back;
     int64_t next_at;
+    /* Rows that were found and not changed are later than that. Another session has locked them, or another server has
+     * changed them. A search decides at missed_at. */
+    int64_t missed_from;
+    int64_t missed_at;
+    int64_t looked_back;
 } wake = {
-    .expired = { .op = &op_wake_expired, .rows = 1 },
-    .due = { .op = &op_wake_due, .rows = 1 },
-    .next = { .op = &op_wake_next, .rows = 1 },
+    .search = { .op = &op_wake_next, .rows = 1 },
+    .expired = { .task = { .op = &op_wake_expired } },
+    .due = { .task = { .op = &op_wake_due } },
     .from = TIME_BEGINNING,
     .next_at = TIME_NEVER,
+    .missed_from = TIME_NEVER,
+    .missed_at = TIME_NEVER,
 };
 
 void expire_wake_at(int64_t us) {
-    if (us < wake.next_at)
-        wake.next_at = us;
-    if (us <= wake.from)
-        wake.from = int64_minus(us, 1);
+    wake.next_at = int64_least(wake.next_at, us);
+    wake.from = int64_least(wake.from, int64_minus(us, 1));
 }
 
 void expire_reset_scan(void) {
@@ -60,7 +77,7 @@ void expire_reset_scan(void) {
 }
 
 int64_t expire_next_wake(void) {
-    return wake.running > 0 ? INT64_MAX : wake.next_at;
+    return wake.running > 0 ? INT64_MAX : int64_least(wake.next_at, wake.missed_at);
 }
 
 /* Sets the beginning of this search back by LATE_US, if the last time was LOOK_BACK_US ago. */
@@ -70,30 +87,134 @@ static void expire_look_back(void) {
     if (now - LOOK_BACK_US < wake.looked_back)
         return;
     wake.looked_back = now;
-    if (now - LATE_US < wake.from)
-        wake.from = now - LATE_US;
+    wake.from = int64_least(wake.from, now - LATE_US);
+}
+
+static void look_at_missed(void) {
+    if (wake.missed_at > clock_db())
+        return;
+    wake.from = int64_least(wake.from, wake.missed_from);
+    wake.missed_from = wake.missed_at = TIME_NEVER;
 }
 
 void expire_wake(void) {
-    if (wake.running > 0 || wake.next_at > clock_db())
+    if (wake.running > 0 || expire_next_wake() > clock_db())
         return;
-    wake.running = 3;
-    wake.changed = 0;
-    wake.failed = false;
-    wake.next_at = TIME_NEVER;
     expire_look_back();
-    batch_add(&wake.expired);
-    batch_add(&wake.due);
-    batch_add(&wake.next);
+    look_at_missed();
+    wake.running = 1;
+    wake.changed = wake.expired.count = wake.due.count = 0;
+    wake.failed = false;
+    wake.begin = wake.from;
+    wake.from = wake.next_at = TIME_NEVER;
+    batch_add(&wake.search);
 }
 
-/* ---- wake_at ---- */
+/* ---- the end of a search ---- */
 
-static void expired_begin(struct params *p) {
+static size_t wake_found(void) {
+    return wake.expired.count + wake.due.count;
+}
+
+/* A search that found LIMIT rows is followed by one that begins at the last of them, because further rows may have the
+ * same wake_at. It begins behind them if it would find the same rows again. */
+static int64_t searched_to(void) {
+    if (wake_found() < LIMIT)
+        return wake.now;
+    return wake.changed == 0 && wake.first == wake.last ? wake.last : int64_minus(wake.last, 1);
+}
+
+static void wake_end(void) {
+    if (wake.failed) {
+        wake.from = int64_least(wake.from, wake.begin);
+        wake.next_at = clock_db() + RETRY_US;
+        return;
+    }
+    if (wake.changed < wake_found()) {
+        wake.missed_from = int64_least(wake.missed_from, int64_minus(wake.first, 1));
+        wake.missed_at = int64_least(wake.missed_at, clock_db() + LOCKED_US);
+    }
+    if (wake_found() == LIMIT)
+        wake.next_at = wake.now;
+    wake.from = int64_least(wake.from, searched_to());
+}
+
+static void wake_statement_ended(void) {
+    if (--wake.running == 0)
+        wake_end();
+}
+
+/* The whole search is repeated later. */
+static void wake_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+    wake.failed = true;
+    wake_statement_ended();
+}
+
+/* ---- the search ---- */
+
+static void search_begin(struct params *p) {
     wake.now = clock_db();
-    params_set_time(p, 0, wake.from);
+    params_set_time(p, 0, wake.begin);
     params_set_time(p, 1, wake.now);
     params_set_int4(p, 2, LIMIT);
+    params_set_time(p, 3, wake.now + LOOK_AHEAD_US);
+}
+
+static void found_row(const PGresult *rows, int row) {
+    struct change *c = row_bool(rows, row, COL_WAKE_NEXT_IS_EXPIRED) ? &wake.expired : &wake.due;
+    int64_t at = row_time(rows, row, COL_WAKE_NEXT_WAKE_AT);
+
+    if (at > wake.now) {
+        wake.next_at = int64_least(wake.next_at, at);
+        return;
+    }
+    if (wake_found() == LIMIT)
+        return;
+    c->keys[c->count++] = row_full_key(rows, row, COL_WAKE_NEXT_QUEUE_ID);
+    wake.first = int64_least(wake.first, at);
+    wake.last = at > wake.last ? at : wake.last;
+}
+
+static void change_start(struct change *c) {
+    if (c->count == 0)
+        return;
+    c->task.rows = (uint32_t)c->count;
+    wake.running++;
+    batch_add(&c->task);
+}
+
+static void search_done(struct task *t, const PGresult *rows) {
+    (void)t;
+    wake.first = TIME_NEVER;
+    wake.last = wake.begin;
+    wake.next_at = int64_least(wake.next_at, wake.now + LOOK_AHEAD_US);
+    for (int i = 0; i < PQntuples(rows); i++)
+        found_row(rows, i);
+    change_start(&wake.expired);
+    change_start(&wake.due);
+    wake_statement_ended();
+}
+
+OPERATION(wake_next, .alone = true, .begin = search_begin, .on_end = search_done, .fail = wake_fail);
+
+/* ---- the changes ---- */
+
+static void change_encode(struct params *p, struct task *t) {
+    const struct change *c = CONTAINER_OF(t, struct change, task);
+
+    for (size_t i = 0; i < c->count; i++) {
+        params_int4(p, 0, c->keys[i].queue_id);
+        params_int2(p, 1, c->keys[i].rank);
+        params_int8(p, 2, c->keys[i].id);
+    }
+    params_set_time(p, 3, wake.now);
+}
+
+static void changes_done(const PGresult *rows) {
+    wake.changed += (size_t)PQntuples(rows);
+    wake_statement_ended();
 }
 
 /* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key, is_dead, in_flow. */
@@ -115,20 +236,17 @@ static void expired_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         expire(rows, i);
-    wake.changed += PQntuples(rows);
-    wake.running--;
+    changes_done(rows);
 }
 
 static void due_encode(struct params *p, struct task *t) {
-    (void)t;
-    params_set_time(p, 0, wake.from);
-    params_set_time(p, 1, wake.now);
-    params_set_int4(p, 2, LIMIT);
-    params_ensure_int4_array(p, 3);
+    change_encode(p, t);
+    params_ensure_int4_array(p, 4);
     LIST_EACH(node, queue_paused_in())
-        params_int4(p, 3, LIST_ENTRY(node, struct queue, in_paused)->id);
+        params_int4(p, 4, LIST_ENTRY(node, struct queue, in_paused)->id);
 }
 
+/* A job that is delayed again has a later ready_at. */
 static void due_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -136,43 +254,14 @@ static void due_done(struct task *t, const PGresult *rows) {
 
         if (row_time(rows, i, COL_WAKE_DUE_READY_AT) <= wake.now)
             job_entered(&(struct job_row){ .key = key }, JOB_WOKEN);
+        expire_wake_at(row_time(rows, i, COL_WAKE_DUE_WAKE_AT));
     }
-    wake.changed += PQntuples(rows);
-    wake.running--;
+    changes_done(rows);
 }
 
-static void expire_next_begin(struct params *p) {
-    params_set_time(p, 0, wake.from);
-}
-
-/* The next search begins at the first row that is left. So it does not visit the dead rows of this search again. */
-static void expire_next_done(struct task *t, const PGresult *rows) {
-    (void)t;
-    if (PQntuples(rows) > 0)
-        expire_wake_at(row_time(rows, 0, COL_WAKE_NEXT_WAKE_AT));
-    if (!wake.failed)
-        wake.from = wake.next_at <= wake.now ? int64_minus(wake.next_at, 1) : wake.now;
-    /* A due row that was not taken is locked by another session. */
-    if (wake.changed < LIMIT && wake.next_at <= wake.now)
-        wake.next_at = wake.now + LOCKED_US;
-    wake.running--;
-}
-
-/* The whole search is repeated later. */
-static void wake_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-    wake.next_at = clock_db() + RETRY_US;
-    wake.failed = true;
-    wake.running--;
-}
-
-OPERATION(wake_expired, .alone = true, .begin = expired_begin, .on_end = expired_done, .fail = wake_fail);
+OPERATION(wake_expired, .alone = true, .encode = change_encode, .on_end = expired_done, .fail = wake_fail);
 
 OPERATION(wake_due, .alone = true, .encode = due_encode, .on_end = due_done, .fail = wake_fail);
-
-OPERATION(wake_next, .alone = true, .begin = expire_next_begin, .on_end = expire_next_done,
-          .fail = wake_fail);
 
 /* ---- expiry in key order ---- */
 

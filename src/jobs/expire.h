@@ -7,16 +7,16 @@
 /*
  * Ends of delays and of times to live. Jobs with a delay, or with a time to live other than the default, are found
  * by the index on wake_at. All others expire in the order of their keys, so a range of ids finds them. No statement
- * scans a whole table, and dead rows are read only once.
+ * scans a whole table. A search by wake_at begins where the last one ended, so it reads few dead rows again.
  */
 
 /* A job with wake_at = us (clock_db()) was committed. */
 void expire_wake_at(int64_t us);
 /* Forgets the known times, and searches from the beginning. */
 void expire_reset_scan(void);
-/* Sends the query for jobs that are due, if there may be any. */
+/* Starts a search for jobs that are due, if there may be any. */
 void expire_wake(void);
-/* Time of the next due job, clock_db(). INT64_MAX: none. */
+/* Time of the next search, clock_db(). INT64_MAX: a search runs, or no job is known. */
 int64_t expire_next_wake(void);
 /* Sends the query for expired jobs with the default time to live. */
 void expire_look_in_order(void);

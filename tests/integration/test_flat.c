@@ -49,8 +49,8 @@ static void test_delays(void **state) {
         add_job(c, "delays", "x", "DELAY 1");
     EVENTUALLY(number(c, "QLEN delays") == JOBS);
     read = entries_read(c, "job_wake") - before;
-    /* Three statements search. A job has an index entry for its delay and another for its end. A search in the past is
-     * rare. */
+    /* A job has an index entry for its delay and another for its end. Each search also looks for the next row. A search
+     * in the past is rare. */
     if (read > 12 * JOBS)
         fail_msg("%lld index entries for %d jobs", read, JOBS);
     redisFree(c);

@@ -53,7 +53,7 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 -infinity - -; 2 12:00:30 - -", .left = "" },
     { SQL_WAKE_EXPIRED, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 wake=11:30:00 deliveries=2 attempts=2 owner=3",
-      .params = { "-infinity", NOW, "9" }, .rows = "1 0 1 -infinity 11:30:00 60 - f -", .left = "" },
+      .params = { "{1}", "{0}", "{1}", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 - f -", .left = "" },
     { SQL_EXPIRE_IN_ORDER, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 deliveries=2 attempts=2 owner=3",
       .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 - f -",
@@ -251,7 +251,7 @@ static const struct stmt_case attempts_cases[] = {
                "wake=11:00:00; "
                "1/0/3 expires=11:00:00 wake=11:00:00'); "
                "update pgdisque.job set own_expires_at = 'infinity' where id = 3",
-      .params = { "-infinity", NOW, "9" },
+      .params = { "{1,2,1}", "{0,0,0}", "{1,2,3}", NOW },
       .rows = "1 0 1 290000-01-01 00:00:00+00 11:00:00 60 - t -; 1 0 3 290000-01-01 00:00:00+00 11:00:00 60 "
               "- f -; 2 0 2 290000-01-01 00:00:00+00 11:00:00 60 - f -",
       .left = "",

@@ -353,49 +353,57 @@ static const struct stmt_case cases[] = {
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; 1/0/9 retry=0 owner=3" },
 
     /* ---- the clock ---- */
-    { SQL_WAKE_DUE, "the due, not before their time and not the expired",
+    { SQL_WAKE_DUE, "the due, not before their time, and neither the expired nor others",
       .jobs = ALL_STATES "; 1/0/9 ready=12:00:00 wake=12:00:00 delay=60; "
-                         "2/0/1 ready=11:58:00 wake=11:58:00 expires=11:59:00 delay=60",
-      .params = { "-infinity", NOW, "100", "{}" }, .rows = "1 0 5 11:00:00; 1 0 9 12:00:00",
+                         "2/0/1 ready=11:58:00 wake=11:58:00 expires=11:59:00 delay=60; "
+                         "2/0/2 ready=11:58:00 wake=11:58:00 delay=60",
+      .params = { "{1,1,1,1,1,1,1,1,1,1,2}", "{0,0,0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9,99,1}", NOW,
+                  "{}" },
+      .rows = "1 0 5 11:00:00 13:00:00; 1 0 9 12:00:00 13:00:00",
       .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 deliveries=1 owner=3; "
               "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=13:00:00 delay=300; "
               "1/0/6 wake=13:00:00; 1/0/7 ready=10:00:00 expires=11:59:59; "
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; "
               "1/0/9 ready=12:00:00 wake=13:00:00 delay=60; "
-              "2/0/1 ready=11:58:00 expires=11:59:00 wake=11:58:00 delay=60" },
-    { SQL_WAKE_DUE, "the longest due first, after from, as many as the limit",
-      .jobs = "1/0/1 ready=11:00:03 wake=11:00:03; 1/0/2 ready=11:00:02 wake=11:00:02; "
-              "1/0/3 ready=11:00:01 wake=11:00:01",
-      .params = { "@11:00:01", NOW, "1", "{}" }, .rows = "1 0 2 11:00:02",
-      .left = "1/0/1 ready=11:00:03 wake=11:00:03; 1/0/2 ready=11:00:02 wake=13:00:00; "
-              "1/0/3 ready=11:00:01 wake=11:00:01" },
+              "2/0/1 ready=11:58:00 expires=11:59:00 wake=11:58:00 delay=60; "
+              "2/0/2 ready=11:58:00 wake=11:58:00 delay=60" },
     { SQL_WAKE_DUE, "in a queue that is paused in: put off, but retry 0 is not, and never past the end",
       .jobs = "1/0/1 wake=11:00:00; 1/0/2 wake=11:00:00 retry=0; 1/0/3 wake=11:00:00 expires=12:00:20; "
               "2/0/4 wake=11:00:00",
-      .params = { "-infinity", NOW, "100", "{7,1}" },
-      .rows = "1 0 1 12:01:00; 1 0 2 11:00:00; 1 0 3 12:00:20; 2 0 4 11:00:00",
+      .params = { "{1,1,1,2}", "{0,0,0,0}", "{1,2,3,4}", NOW, "{7,1}" },
+      .rows = "1 0 1 12:01:00 12:01:00; 1 0 2 11:00:00 13:00:00; 1 0 3 12:00:20 12:00:20; "
+              "2 0 4 11:00:00 13:00:00",
       .left = "1/0/1 ready=12:01:00 wake=12:01:00; 1/0/2 wake=13:00:00 retry=0; "
               "1/0/3 ready=12:00:20 expires=12:00:20 wake=12:00:20; 2/0/4 wake=13:00:00" },
-    { SQL_WAKE_EXPIRED, "jobs whose delay or own TTL is over",
+    { SQL_WAKE_DUE, "nothing", .jobs = "1/0/1 wake=11:00:00", .params = { NO_KEYS, NOW, "{}" } },
+    { SQL_WAKE_EXPIRED, "jobs whose delay or own TTL is over, and no others",
       .jobs = "1/0/1 expires=12:00:00; 1/0/2 expires=12:00:00 wake=12:00:00; "
               "1/0/3 expires=12:00:00 wake=11:00:00 delay=9; "
               "1/0/4 expires=12:00:00 wake=12:00:00 ready=infinity retry=0 owner=3; "
               "1/0/5 expires=12:00:01 wake=12:00:01; 1/0/6 expires=12:00:00 wake=12:00:00 ready=12:00:00; "
-              "1/0/7 expires=12:00:00 wake=12:00:00 ready=12:00:30 owner=3; 1/0/8 wake=11:00:00 delay=9",
-      .params = { "-infinity", NOW, "100" },
+              "1/0/7 expires=12:00:00 wake=12:00:00 ready=12:00:30 owner=3; 1/0/8 wake=11:00:00 delay=9; "
+              "2/0/2 expires=12:00:00 wake=12:00:00",
+      .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,99}", NOW },
       .rows = "1 0 2 11:00:00 12:00:00 60 - f -; 1 0 3 290000-01-01 00:00:00+00 12:00:00 60 - f -; 1 0 4 "
               "infinity 12:00:00 0 - f -; 1 0 6 290000-01-01 00:00:00+00 12:00:00 60 - f -; 1 0 7 12:00:30 "
               "12:00:00 60 - f -",
-      .left = "1/0/1 expires=12:00:00; 1/0/5 expires=12:00:01 wake=12:00:01; 1/0/8 wake=11:00:00 delay=9" },
-    { SQL_WAKE_EXPIRED, "after from, as many as the limit",
-      .jobs = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/2 expires=11:00:02 wake=11:00:02; "
-              "1/0/3 expires=11:00:01 wake=11:00:01",
-      .params = { "@11:00:01", NOW, "1" }, .rows = "1 0 2 11:00:00 11:00:02 60 - f -",
-      .left = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/3 expires=11:00:01 wake=11:00:01" },
-    { SQL_WAKE_NEXT, "the next time behind from",
-      .jobs = "1/0/1 wake=12:30:00; 2/0/2 wake=12:20:00; 1/0/3 wake=12:10:00; 1/0/4",
-      .params = { "@12:10:00" }, .rows = "12:20:00" },
-    { SQL_WAKE_NEXT, "none", .jobs = "1/0/1 wake=12:30:00; 1/0/2", .params = { "@12:30:00" } },
+      .left = "1/0/1 expires=12:00:00; 1/0/5 expires=12:00:01 wake=12:00:01; 1/0/8 wake=11:00:00 delay=9; "
+              "2/0/2 expires=12:00:00 wake=12:00:00" },
+    { SQL_WAKE_EXPIRED, "nothing", .jobs = "1/0/1 expires=11:00:00 wake=11:00:00",
+      .params = { NO_KEYS, NOW } },
+    { SQL_WAKE_NEXT, "the due and the expired after from, and the next row after now",
+      .jobs = ALL_STATES "; 1/-1/9 ready=12:00:00 wake=12:00:00 delay=60; "
+                         "2/0/1 wake=11:58:00 expires=11:58:00; 2/0/2 wake=10:00:00; "
+                         "3/0/1 ready=12:04:00 wake=12:04:00 expires=12:04:00",
+      .params = { "@10:00:00", NOW, "100", "@13:00:00" },
+      .rows = "1 -1 9 12:00:00 f; 1 0 5 11:00:00 f; 2 0 1 11:58:00 t; 3 0 1 12:04:00 f" },
+    { SQL_WAKE_NEXT, "the longest due, as many as the limit, and then no next row",
+      .jobs = "1/0/1 wake=11:00:02; 1/0/2 wake=11:00:03; 1/0/3 wake=11:00:01; 1/0/4 wake=12:30:00",
+      .params = { "-infinity", NOW, "2", "infinity" }, .rows = "1 0 1 11:00:02 f; 1 0 3 11:00:01 f" },
+    { SQL_WAKE_NEXT, "the next row within the time only", .jobs = "1/0/1 wake=12:30:00; 1/0/2",
+      .params = { "-infinity", NOW, "9", "@12:30:00" }, .rows = "1 0 1 12:30:00 f" },
+    { SQL_WAKE_NEXT, "none", .jobs = "1/0/1 wake=12:30:00; 1/0/2; 1/0/3 wake=11:00:00",
+      .params = { "@11:00:00", NOW, "9", "@12:29:59" } },
     { SQL_EXPIRE_IN_ORDER, "ranges of IDs of several queues, without jobs with a wake time",
       .jobs = "1/0/1; 1/0/2; 1/0/3 ready=12:00:30 owner=3; 1/0/4 wake=13:00:00; 1/0/5; 1/0/6; 1/1/3; "
               "2/0/2; 2/0/5; 3/0/2",

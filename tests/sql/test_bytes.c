@@ -234,13 +234,15 @@ static void an_empty_array_is_one(void **state) {
 
     (void)state;
     jobs_put(conn, "1/0/1 wake=11:00:00");
-    params_set_time(&params, 0, TIME_BEGINNING);
-    params_set_time(&params, 1, NOON);
-    params_set_int4(&params, 2, 10);
-    params_ensure_int4_array(&params, 3);
+    params_int4(&params, 0, 1);
+    params_int2(&params, 1, 0);
+    params_int8(&params, 2, 1);
+    params_set_time(&params, 3, NOON);
+    params_ensure_int4_array(&params, 4);
     res = run(SQL_WAKE_DUE);
     assert_int_equal(PQntuples(res), 1);
-    assert_int_equal(row_time(res, 0, 3), NOON - 60 * MINUTE);
+    assert_int_equal(row_time(res, 0, COL_WAKE_DUE_READY_AT), NOON - 60 * MINUTE);
+    assert_int_equal(row_time(res, 0, COL_WAKE_DUE_WAKE_AT), NOON + 60 * MINUTE);
     PQclear(res);
     assert_string_equal(jobs_now(conn), "1/0/1 wake=13:00:00");
 }

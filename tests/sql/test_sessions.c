@@ -117,14 +117,19 @@ static void a_claim_skips_a_job_under_acknowledgement(void **state) {
     expect_jobs("1/0/2 ready=12:01:00 deliveries=1 owner=2");
 }
 
+#define THREE_JOBS "{1,1,1}", "{0,0,0}", "{1,2,3}"
+
 static void the_due_are_woken_once(void **state) {
     (void)state;
     given("1/0/1 wake=11:00:00; 1/0/2 wake=11:00:01; 1/0/3 wake=11:00:02");
     begin(a);
-    assert_string_equal(CALL(a, SQL_WAKE_DUE, "-infinity", NOW, "2", "{}"), "1 0 1 11:00:00; 1 0 2 11:00:00");
-    assert_string_equal(CALL(b, SQL_WAKE_DUE, "-infinity", NOW, "2", "{}"), "1 0 3 11:00:00");
+    assert_string_equal(CALL(a, SQL_WAKE_DUE, "{1,1}", "{0,0}", "{1,2}", NOW, "{}"),
+                        "1 0 1 11:00:00 13:00:00; 1 0 2 11:00:00 13:00:00");
+    assert_string_equal(ids(CALL(b, SQL_WAKE_NEXT, "-infinity", NOW, "9", NOW), 2), "1 2 3");
+    assert_string_equal(CALL(b, SQL_WAKE_DUE, THREE_JOBS, NOW, "{}"), "1 0 3 11:00:00 13:00:00");
     commit(a);
-    assert_string_equal(CALL(b, SQL_WAKE_DUE, "-infinity", NOW, "2", "{}"), "");
+    assert_string_equal(CALL(b, SQL_WAKE_DUE, THREE_JOBS, NOW, "{}"), "");
+    assert_string_equal(CALL(b, SQL_WAKE_NEXT, "-infinity", NOW, "9", NOW), "");
     expect_jobs("1/0/1 wake=13:00:00; 1/0/2 wake=13:00:00; 1/0/3 wake=13:00:00");
 }
 
@@ -134,9 +139,9 @@ static void the_expired_are_removed_once(void **state) {
     begin(a);
     assert_string_equal(ids(CALL(a, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "1", "@13:00"), 2), "1");
     assert_string_equal(ids(CALL(b, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "9", "@13:00"), 2), "2");
-    assert_string_equal(CALL(a, SQL_WAKE_EXPIRED, "-infinity", NOW, "1"),
+    assert_string_equal(CALL(a, SQL_WAKE_EXPIRED, "{1}", "{0}", "{3}", NOW),
                         "1 0 3 290000-01-01 00:00:00+00 11:00:00 60 - f -");
-    assert_string_equal(CALL(b, SQL_WAKE_EXPIRED, "-infinity", NOW, "9"),
+    assert_string_equal(CALL(b, SQL_WAKE_EXPIRED, "{1,1}", "{0,0}", "{3,4}", NOW),
                         "1 0 4 290000-01-01 00:00:00+00 11:00:00 60 - f -");
     commit(a);
     expect_jobs("");

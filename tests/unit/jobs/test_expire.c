@@ -1,4 +1,4 @@
-/* The search by wake_at: its three statements share a transaction, or end apart while the table is locked. */
+/* The search by wake_at on the read connection, and the changes of the found rows on the write connection. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,12 +15,70 @@
 #define LOCK_TIMEOUT "55P03"
 #define BAD_DATA "22000"
 #define DEADLINE_US (60 * US_PER_S)
+#define EPOCH_US INT64_C(946684800000000) /* of times in parameters and results */
+#define LIMIT 1000
 
-static struct op *const ops[] = { &op_wake_expired, &op_wake_due, &op_wake_next, NULL };
+static struct op *const ops[] = { &op_wake_next, &op_wake_expired, &op_wake_due, NULL };
+
+static struct db_conn *read_conn(void) {
+    return fake_db.conns[1];
+}
 
 static int group_start(void **state) {
     (void)state;
     return fake_batch_start(ops, NULL);
+}
+
+/* Builds and sends transactions until the connection has one. */
+static void assert_sent(const struct db_conn *conn, size_t count, enum sql_stmt first) {
+    int64_t until = clock_mono() + DEADLINE_US;
+
+    for (batch_flush(); fake_count(conn) == 0; batch_flush()) {
+        assert_true(clock_mono() < until);
+        clock_turn();
+    }
+    assert_int_equal(fake_count(conn), count);
+    assert_int_equal(fake_sent(conn, 0)->stmt, first);
+}
+
+static void assert_not_sent(const struct db_conn *conn) {
+    batch_flush();
+    assert_int_equal(fake_count(conn), 0);
+}
+
+static bool is_search_due(void) {
+    return expire_next_wake() <= clock_db();
+}
+
+/* The time from which on the search that was sent examines rows. */
+static int64_t search_begins(void) {
+    assert_sent(read_conn(), 1, SQL_WAKE_NEXT);
+    return fake_scalar(fake_sent(read_conn(), 0), 0) + EPOCH_US;
+}
+
+static void search(void) {
+    int64_t until = clock_mono() + DEADLINE_US;
+
+    for (; !is_search_due(); clock_turn())
+        assert_true(clock_mono() < until);
+    expire_wake();
+    assert_sent(read_conn(), 1, SQL_WAKE_NEXT);
+}
+
+/* The first searches of a server find nothing. Further ones end what an earlier test has left. */
+static int start(void **state) {
+    int64_t until = clock_mono() + DEADLINE_US;
+
+    getters_setup(state);
+    expire_reset_scan();
+    for (; expire_next_wake() < clock_db() + US_PER_S; clock_turn()) {
+        assert_true(clock_mono() < until);
+        if (!is_search_due())
+            continue;
+        search();
+        fake_commit_empty(read_conn());
+    }
+    return 0;
 }
 
 static int stop(void **state) {
@@ -28,115 +86,247 @@ static int stop(void **state) {
     return getters_teardown(state);
 }
 
-static void search(void) {
-    expire_wake_at(clock_db() - 1);
+static void set_key(PGresult *rows, int row, int64_t id) {
+    fake_set_int(rows, row, COL_WAKE_NEXT_QUEUE_ID, 4, 1);
+    fake_set_int(rows, row, COL_WAKE_NEXT_RANK, 2, 0);
+    fake_set_int(rows, row, COL_WAKE_NEXT_ID, 8, id);
+}
+
+static void set_found(PGresult *rows, int row, int64_t at, bool expired) {
+    set_key(rows, row, row + 1);
+    fake_set_int(rows, row, COL_WAKE_NEXT_WAKE_AT, 8, at - EPOCH_US);
+    fake_set_bytes(rows, row, COL_WAKE_NEXT_IS_EXPIRED, (struct slice){ expired ? "\1" : "\0", 1 });
+}
+
+static void find(PGresult *rows) {
+    PGresult *results[DB_MAX_STATEMENTS] = { rows };
+
+    fake_commit(read_conn(), results);
+}
+
+/* The search finds this row. */
+static void find_one(int64_t at, bool expired) {
+    PGresult *rows = fake_rows(COLUMNS_WAKE_NEXT);
+
+    set_found(rows, 0, at, expired);
+    find(rows);
+}
+
+/* The row of the job is woken, and ends at this time. */
+static PGresult *woken(int64_t id, int64_t ready_at, int64_t wake_at) {
+    PGresult *rows = fake_rows(COLUMNS_WAKE_DUE);
+
+    set_key(rows, 0, id);
+    fake_set_int(rows, 0, COL_WAKE_DUE_READY_AT, 8, ready_at - EPOCH_US);
+    fake_set_int(rows, 0, COL_WAKE_DUE_WAKE_AT, 8, wake_at - EPOCH_US);
+    return rows;
+}
+
+static void wake_all(PGresult *rows) {
+    PGresult *results[DB_MAX_STATEMENTS] = { rows };
+
+    assert_sent(fake_write_conn(), 1, SQL_WAKE_DUE);
+    fake_commit(fake_write_conn(), results);
+}
+
+static void test_nothing_is_due(void **state) {
+    (void)state;
+    expire_wake_at(clock_db());
+    search();
+    expire_wake_at(clock_db());
     expire_wake();
+    assert_int_equal(op_wake_next.queued, 0);
+    fake_commit_empty(read_conn());
+    assert_not_sent(fake_write_conn());
 }
 
-static void assert_queued(size_t expired, size_t due, size_t next) {
-    assert_int_equal(op_wake_expired.queued, expired);
-    assert_int_equal(op_wake_due.queued, due);
-    assert_int_equal(op_wake_next.queued, next);
-}
-
-/* Sends the next transaction. It has these statements. */
-static void assert_sent(size_t count, enum sql_stmt first) {
-    int64_t until = clock_mono() + DEADLINE_US;
-
-    for (batch_flush(); fake_count(fake_write_conn()) == 0; batch_flush()) {
-        assert_true(clock_mono() < until);
-        clock_turn();
-    }
-    assert_int_equal(fake_count(fake_write_conn()), count);
-    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, first);
-}
-
-static void test_one_transaction(void **state) {
-    (void)state;
-    search();
-    assert_sent(3, SQL_WAKE_EXPIRED);
-    search();
-    assert_queued(0, 0, 0);
-    fake_commit_empty(fake_write_conn());
-    search();
-    assert_queued(1, 1, 1);
-    assert_sent(3, SQL_WAKE_EXPIRED);
-    fake_commit_empty(fake_write_conn());
-    expire_wake_at(clock_db());
-}
-
-/* Ends the oldest transaction. Only SQL_WAKE_NEXT can be executed while the table is locked. */
-static void end_locked(int *failures, int *ends) {
-    batch_flush();
-    clock_turn();
-    if (fake_count(fake_write_conn()) == 0)
-        return;
-    if (fake_sent(fake_write_conn(), 0)->stmt != SQL_WAKE_NEXT) {
-        fake_fail(fake_write_conn(), 0, LOCK_TIMEOUT);
-        ++*failures;
-    } else {
-        fake_commit_empty(fake_write_conn());
-        ++*ends;
-    }
-}
-
-/* The locked statements wait, and the last one ends. No other search begins before they end. */
-static void test_locked_table(void **state) {
-    int64_t until = clock_mono() + DEADLINE_US;
-    int failures = 0, ends = 0;
+static void test_both_kinds(void **state) {
+    PGresult *rows = fake_rows(COLUMNS_WAKE_NEXT);
+    int64_t now = clock_db();
 
     (void)state;
+    expire_wake_at(now);
     search();
-    while (failures < 6 || ends < 1) {
-        assert_true(clock_mono() < until);
-        end_locked(&failures, &ends);
-        search();
-        assert_true(op_wake_expired.queued <= 1 && op_wake_due.queued <= 1);
-        assert_true(ends == 0 || op_wake_next.queued == 0);
-    }
-    while (!batch_idle()) {
-        assert_true(clock_mono() < until);
-        batch_flush();
-        clock_turn();
-        if (fake_count(fake_write_conn()) > 0)
-            fake_commit_empty(fake_write_conn());
-    }
-    search();
-    assert_queued(1, 1, 1);
-    assert_sent(3, SQL_WAKE_EXPIRED);
+    set_found(rows, 0, now - 2, false);
+    set_found(rows, 1, now - 1, true);
+    set_found(rows, 2, now + US_PER_S / 2, false);
+    find(rows);
+    assert_sent(fake_write_conn(), 2, SQL_WAKE_EXPIRED);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 2, 0), 2);
+    assert_int_equal(fake_sent(fake_write_conn(), 1)->stmt, SQL_WAKE_DUE);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 1), 2, 0), 1);
+    assert_true(expire_next_wake() == INT64_MAX);
     fake_commit_empty(fake_write_conn());
-    expire_wake_at(clock_db());
+    assert_true(expire_next_wake() < INT64_MAX);
 }
 
-/* A statement that fails ends, too. */
-/* After a failure each operation has transactions of its own. */
+/* The counter has the rows of the result only. The next search is no later than the next wake_at of a woken row. */
+static void test_woken(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t now = clock_db();
+
+    (void)state;
+    expire_wake_at(now);
+    search();
+    find_one(now - 1, false);
+    wake_all(woken(1, now - 1, now + US_PER_S / 2));
+    assert_int_equal(q->counters.len, 1);
+    assert_int_equal(expire_next_wake(), now + US_PER_S / 2);
+}
+
+/* A job that was delayed again is not woken. */
+static void test_delayed_again(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t now = clock_db();
+
+    (void)state;
+    expire_wake_at(now);
+    search();
+    find_one(now - 1, false);
+    wake_all(woken(1, now + US_PER_S, now + US_PER_S));
+    assert_int_equal(q->counters.len, 0);
+    assert_int_equal(expire_next_wake(), now + US_PER_S);
+}
+
+/* A job that is committed while a search runs may be missing in its snapshot. */
+static void test_announced_during_a_search(void **state) {
+    int64_t now = clock_db();
+
+    (void)state;
+    expire_wake_at(now);
+    search();
+    expire_wake_at(now - 5);
+    fake_commit_empty(read_conn());
+    search();
+    assert_int_equal(search_begins(), now - 6);
+    expire_reset_scan();
+    fake_commit_empty(read_conn());
+    search();
+    assert_true(search_begins() < 0);
+    fake_commit_empty(read_conn());
+}
+
+/* A row that was found and not changed is searched for again. Other rows do not wait for that. */
+static void test_missed(void **state) {
+    int64_t now = clock_db();
+
+    (void)state;
+    expire_wake_at(now);
+    search();
+    find_one(now - 7, false);
+    wake_all(NULL);
+    assert_true(expire_next_wake() > clock_db());
+    expire_wake_at(clock_db());
+    search();
+    assert_true(search_begins() > now - 7);
+    fake_commit_empty(read_conn());
+    search();
+    assert_int_equal(search_begins(), now - 8);
+    find_one(now - 7, false);
+    wake_all(woken(1, now - 7, now + US_PER_S));
+}
+
+/* Rows with these times, as many as a search finds at most. */
+static void find_many(int64_t first, int64_t last) {
+    PGresult *rows = fake_rows(COLUMNS_WAKE_NEXT);
+
+    for (int i = 0; i < LIMIT; i++)
+        set_found(rows, i, i == 0 ? first : last, false);
+    find(rows);
+}
+
+/* Further rows may have the time of the last row. If all rows are locked, the search goes on behind them. */
+static void test_many(void **state) {
+    int64_t now = clock_db();
+
+    (void)state;
+    expire_wake_at(now - 9);
+    search();
+    find_many(now - 9, now - 8);
+    assert_int_equal(fake_elements((batch_flush(), fake_sent(fake_write_conn(), 0)), 2), LIMIT);
+    wake_all(NULL);
+    assert_true(is_search_due());
+    search();
+    assert_int_equal(search_begins(), now - 9);
+    find_many(now - 8, now - 8);
+    wake_all(woken(1, now - 8, now + US_PER_S));
+    search();
+    assert_int_equal(search_begins(), now - 9);
+    find_many(now - 8, now - 8);
+    wake_all(NULL);
+    search();
+    assert_int_equal(search_begins(), now - 8);
+    fake_commit_empty(read_conn());
+}
+
+/* The search fails, or a change fails: the whole search is repeated later. */
 static void test_failures(void **state) {
-    static const enum sql_stmt own[] = { SQL_WAKE_EXPIRED, SQL_WAKE_DUE, SQL_WAKE_NEXT };
+    int64_t now = clock_db() - US_PER_S;
 
     (void)state;
+    expire_wake_at(now - 3);
     search();
-    assert_sent(3, SQL_WAKE_EXPIRED);
-    fake_fail(fake_write_conn(), 0, BAD_DATA);
-    assert_sent(2, SQL_WAKE_DUE);
-    fake_fail(fake_write_conn(), 0, BAD_DATA);
-    assert_sent(1, SQL_WAKE_NEXT);
-    fake_fail(fake_write_conn(), 0, BAD_DATA);
+    fake_fail(read_conn(), 0, BAD_DATA);
+    assert_true(!is_search_due());
     search();
-    assert_queued(1, 1, 1);
-    for (int i = 0; i < 3; i++) {
-        assert_sent(1, own[i]);
-        fake_commit_empty(fake_write_conn());
-    }
-    expire_wake_at(clock_db());
+    assert_int_equal(search_begins(), now - 4);
+    find_one(now - 3, true);
+    assert_sent(fake_write_conn(), 1, SQL_WAKE_EXPIRED);
+    fake_fail(fake_write_conn(), 0, BAD_DATA);
+    assert_true(!is_search_due());
+    search();
+    assert_int_equal(search_begins(), now - 4);
+    fake_commit_empty(read_conn());
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)
+/* The session of the search is lost: the next session repeats the search. */
+static void test_lost_session(void **state) {
+    int64_t now = clock_db() - US_PER_S;
+
+    (void)state;
+    expire_wake_at(now - 3);
+    search();
+    fake_lose(read_conn());
+    assert_not_sent(read_conn());
+    assert_true(expire_next_wake() == INT64_MAX);
+    read_conn()->state = DB_READY;
+    assert_int_equal(search_begins(), now - 4);
+    fake_commit_empty(read_conn());
+}
+
+/* Another session locks the table. No other search begins before the changes end. */
+static void test_locked_table(void **state) {
+    int64_t now = clock_db();
+
+    (void)state;
+    expire_wake_at(now);
+    search();
+    find_one(now - 1, false);
+    for (int i = 0; i < 3; i++) {
+        assert_sent(fake_write_conn(), 1, SQL_WAKE_DUE);
+        fake_fail(fake_write_conn(), 0, LOCK_TIMEOUT);
+        expire_wake_at(now);
+        expire_wake();
+        assert_not_sent(read_conn());
+    }
+    wake_all(woken(1, now - 1, now + US_PER_S));
+    assert_true(is_search_due());
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_one_transaction),
-        TEST(test_locked_table),
+        TEST(test_nothing_is_due),
+        TEST(test_both_kinds),
+        TEST(test_woken),
+        TEST(test_delayed_again),
+        TEST(test_announced_during_a_search),
+        TEST(test_missed),
+        TEST(test_many),
         TEST(test_failures),
+        TEST(test_lost_session),
+        TEST(test_locked_table),
     };
 
     return cmocka_run_group_tests_name("expire", tests, group_start, fake_batch_stop);
