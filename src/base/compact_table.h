@@ -1,0 +1,44 @@
+#ifndef COMPACT_TABLE_H
+#define COMPACT_TABLE_H
+
+#include <stddef.h>
+#include "base/util.h"
+
+/*
+ * A hash table that takes 12 bytes for each entry: a link in the entry, and half a head of a chain. It is for objects of
+ * which a server has millions. hash.h is simpler, and takes 60 bytes. The table has no order.
+ *
+ * A new entry moves the entries of at most one chain, so no call takes long. The table keeps the memory of its heads.
+ * Hashes are those of hash_key(), because clients choose many of the keys.
+ */
+struct compact_link {
+    struct compact_link *next;
+};
+
+/* All zero but for hash_of it is an empty table. */
+struct compact_table {
+    unsigned (*hash_of)(const struct compact_link *link);
+    struct compact_link **heads;
+    size_t chains;
+    size_t cap;  /* of heads */
+    size_t mask; /* the smallest 2^n - 1 that is at least chains - 1 */
+    size_t count;
+};
+
+/* A chain of entries. Entries with that hash are in it, and others. NULL: it is empty. */
+static inline struct compact_link *compact_first(const struct compact_table *t, unsigned hash) {
+    size_t at = hash & t->mask;
+
+    if (t->chains == 0)
+        return NULL;
+    return t->heads[at < t->chains ? at : at & (t->mask >> 1)];
+}
+
+/* hash: that of the key. The table has no entry with the key. */
+void compact_add(struct compact_table *t, unsigned hash, struct compact_link *link);
+/* link must be in the table. */
+void compact_remove(struct compact_table *t, unsigned hash, struct compact_link *link);
+/* Calls see() for all entries. see() may remove its entry, and changes no other. */
+void compact_each(struct compact_table *t, void (*see)(struct compact_link *link));
+
+#endif
