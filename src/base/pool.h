@@ -6,7 +6,7 @@
 /*
  * A pool of small blocks, for objects that are allocated thousands of times a second. pool_give() keeps up to 512
  * blocks of each size class for later pool_take() calls. malloc() caches only seven blocks of a size, and a batch frees
- * hundreds. Blocks of more than 1 KB, and all blocks under a sanitizer, are freed at once.
+ * hundreds. Blocks of more than 1,016 bytes, and all blocks under a sanitizer, are freed at once.
  */
 void *pool_take(size_t size);
 void *pool_take_zeroed(size_t size);

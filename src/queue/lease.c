@@ -6,84 +6,140 @@
 #include "base/hash.h"
 
 #include "base/clock.h"
+#include "base/compact_table.h"
 #include "base/heap.h"
 #include "base/node.h"
 #include "base/pool.h"
 #include "base/util.h"
 #include "queue/queue.h"
 
+/* A server may watch millions of leases, so this struct is small: doc/tuning.md. It fills a block of pool.h. */
 struct lease {
-    UT_hash_handle hh;
-    struct job_key key;
-    struct heap_item end;
-    int64_t until_us;
+    struct compact_link in_leases;
+    struct heap_item end; /* end.due is the end also while the lease is held, and not in the heap */
     int64_t row_until_us; /* end in the row; it identifies the lease among those of the job */
-    unsigned holds;
-    uint16_t owner; /* number of another server, or 0 */
-    bool last;
-    bool ahead;            /* lease_add_ahead() */
-    bool counted;          /* in the leases of its queue */
-    uint64_t told;         /* number of the last review in which it was added */
-    struct worker *worker; /* worker whose name is not written yet, or NULL */
-    uint64_t second;       /* value of `seconds` when it began */
-    struct lease_holder holder;
+    int64_t id;           /* with queue_id and rank: the key of the job */
+    int32_t queue_id;
+    int16_t rank;
+    uint16_t owner;      /* number of another server, or 0 */
+    uint32_t told;       /* number of the last review in which it was added */
+    unsigned holds : 28; /* each is a request of at least a hundred bytes, so the number is never reached */
+    unsigned last : 1;
+    unsigned ahead : 1;     /* lease_add_ahead() */
+    unsigned counted : 1;   /* in the leases of its queue */
+    unsigned unwritten : 1; /* the name of its worker is not written yet */
+    int64_t since_us;       /* struct lease_holder */
+    union {
+        struct worker_label *label;  /* if the name is written: struct lease_holder */
+        struct unwritten_name *name; /* if not: the holder has the label of its worker */
+    };
     struct list in_label; /* in the leases of the holder's label, if that is known */
 };
 
-static struct lease *leases;
-static struct heap ends;
-static uint64_t review;
-/* The hash keeps the leases in the order of their start. The names of all leases before this one are
- * written. */
-static struct lease *unwritten;
-static uint64_t seconds;
+/* The part of a lease whose name is not written yet. */
+struct unwritten_name {
+    struct list node; /* in unwritten */
+    struct lease *lease;
+    struct worker *worker;
+    uint64_t second; /* value of `seconds` when it began */
+};
 
-static struct lease *lease_find(int64_t id) {
-    struct lease *l;
-
-    HASH_FIND(hh, leases, &id, sizeof id, l);
-    return l;
+static unsigned hash_of_lease(const struct compact_link *link) {
+    return hash_key(&CONTAINER_OF(link, struct lease, in_leases)->id, sizeof(int64_t));
 }
 
-static void forget_worker(struct lease *l) {
-    if (l->worker != NULL)
-        worker_unref(l->worker);
-    l->worker = NULL;
+static struct compact_table leases = { .hash_of = hash_of_lease };
+static struct heap ends;
+static uint32_t review;
+/* The leases whose names are not written, in the order of their start. */
+static struct list unwritten = { &unwritten, &unwritten };
+static uint64_t seconds;
+
+static struct job_key lease_key(const struct lease *l) {
+    return (struct job_key){ l->queue_id, l->rank, l->id };
+}
+
+static struct lease *lease_find(int64_t id) {
+    struct compact_link *link = compact_first(&leases, hash_key(&id, sizeof id));
+
+    for (; link != NULL; link = link->next) {
+        struct lease *l = CONTAINER_OF(link, struct lease, in_leases);
+
+        if (l->id == id)
+            return l;
+    }
+    return NULL;
+}
+
+/* ---- holders ---- */
+
+/* NULL: the holder is unknown. */
+static struct worker_label *lease_label(const struct lease *l) {
+    return l->unwritten ? worker_label(l->name->worker) : l->label;
 }
 
 static void set_holder(struct lease *l, struct lease_holder holder) {
-    l->holder = holder;
+    l->label = holder.label;
+    l->since_us = holder.since_us;
     list_push_back(worker_label_leases(holder.label), &l->in_label);
 }
 
-/* The caller owns the label of the result. */
+static void set_worker(struct lease *l, struct worker *to) {
+    struct unwritten_name *n = xmalloc(sizeof *n);
+
+    *n = (struct unwritten_name){ .lease = l, .worker = worker_ref(to), .second = seconds };
+    list_push_back(&unwritten, &n->node);
+    set_holder(l, (struct lease_holder){ worker_label(to), clock_db() });
+    l->name = n;
+    l->unwritten = true;
+}
+
+/* The name of the lease counts as written. Until now its worker had the reference to the label. */
+static void end_unwritten(struct lease *l) {
+    struct unwritten_name *n = l->name;
+
+    l->label = worker_label_ref(worker_label(n->worker));
+    l->unwritten = false;
+    worker_unref(n->worker);
+    list_remove(&n->node);
+    free(n);
+}
+
+/* The name of the lease is written. The caller owns the label of the result. */
 static struct lease_holder take_holder(struct lease *l) {
-    struct lease_holder holder = l->holder;
+    struct lease_holder holder = { l->label, l->since_us };
 
     if (holder.label != NULL)
         list_remove(&l->in_label);
-    l->holder = (struct lease_holder){ 0 };
+    l->label = NULL;
+    l->since_us = 0;
     return holder;
 }
 
 static void forget_holder(struct lease *l) {
-    struct lease_holder holder = take_holder(l);
+    struct lease_holder holder;
 
+    if (l->unwritten)
+        end_unwritten(l);
+    holder = take_holder(l);
     if (holder.label != NULL)
         worker_label_unref(holder.label);
 }
 
-static void lease_append(struct lease *l) {
-    l->second = seconds;
-    HASH_ADD(hh, leases, key.id, sizeof l->key.id, l);
-    if (unwritten == NULL)
-        unwritten = l;
-}
-
 static void lease_set_ahead(struct lease *l, bool ahead) {
     if (l->ahead != ahead)
-        queue_count_ahead(l->key.queue_id, ahead ? 1 : -1);
+        queue_count_ahead(l->queue_id, ahead ? 1 : -1);
     l->ahead = ahead;
+}
+
+static struct lease *lease_new(struct job_key key) {
+    struct lease *l = pool_take_zeroed(sizeof *l);
+
+    l->id = key.id;
+    l->queue_id = key.queue_id;
+    l->rank = key.rank;
+    compact_add(&leases, hash_key(&key.id, sizeof key.id), &l->in_leases);
+    return l;
 }
 
 static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until_us, uint16_t owner) {
@@ -95,20 +151,17 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
         return NULL;
     }
     if (l == NULL) {
-        l = pool_take_zeroed(sizeof *l);
-        l->key = key;
+        l = lease_new(key);
         l->counted = queue_count_leases(key.queue_id, 1, own);
-        lease_append(l);
     } else if (l->counted && (l->owner == 0) != own) {
         (void)queue_count_leases(key.queue_id, 0, own ? 1 : -1);
     }
     /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
     if (l->row_until_us != row_until_us) {
-        forget_worker(l);
         forget_holder(l);
         lease_set_ahead(l, false);
     }
-    l->until_us = until_us;
+    l->end.due = until_us;
     l->row_until_us = row_until_us;
     l->owner = owner;
     l->last = false;
@@ -137,31 +190,20 @@ void lease_add_foreign(struct job_key key, int64_t until_us, uint16_t owner) {
     (void)add(key, until_us, until_us, owner);
 }
 
-static void move_to_end(struct lease *l) {
-    if (unwritten == l)
-        unwritten = l->hh.next;
-    HASH_DEL(leases, l);
-    lease_append(l);
-}
-
 void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, struct worker *to) {
     struct lease *l = add(key, until_us, row_until_us, 0);
 
     if (l == NULL)
         return;
-    if (l->second != seconds)
-        move_to_end(l);
     lease_set_ahead(l, false);
-    forget_worker(l);
     forget_holder(l);
-    l->worker = worker_ref(to);
-    set_holder(l, (struct lease_holder){ worker_label_ref(worker_label(to)), clock_db() });
+    set_worker(l, to);
 }
 
 struct lease_holder lease_take_holder(int64_t id) {
     struct lease *l = lease_find(id);
 
-    if (l == NULL || l->worker != NULL)
+    if (l == NULL || l->unwritten)
         return (struct lease_holder){ 0 };
     return take_holder(l);
 }
@@ -169,7 +211,7 @@ struct lease_holder lease_take_holder(int64_t id) {
 void lease_set_holder(int64_t id, struct lease_holder holder) {
     struct lease *l = lease_find(id);
 
-    if (l != NULL && l->holder.label == NULL)
+    if (l != NULL && lease_label(l) == NULL)
         set_holder(l, holder);
     else
         worker_label_unref(holder.label);
@@ -177,8 +219,9 @@ void lease_set_holder(int64_t id, struct lease_holder holder) {
 
 const char *lease_worker(int64_t id) {
     const struct lease *l = lease_find(id);
+    const struct worker_label *label = l == NULL ? NULL : lease_label(l);
 
-    return l == NULL || l->holder.label == NULL ? NULL : worker_label_name(l->holder.label);
+    return label == NULL ? NULL : worker_label_name(label);
 }
 
 void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, const struct lease_held *held),
@@ -193,7 +236,7 @@ void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, con
 
         if (taken == most || looks++ == LEASE_LOOKS)
             break;
-        taken += take(arg, &(struct lease_held){ l->key, l->holder.since_us, l->owner });
+        taken += take(arg, &(struct lease_held){ lease_key(l), l->since_us, l->owner });
     }
 }
 
@@ -205,15 +248,12 @@ void lease_set_last(int64_t id) {
 }
 
 static void lease_drop(struct lease *l) {
-    if (unwritten == l)
-        unwritten = l->hh.next;
-    forget_worker(l);
     forget_holder(l);
     lease_set_ahead(l, false);
     heap_remove(&ends, &l->end);
-    HASH_DEL(leases, l);
+    compact_remove(&leases, hash_key(&l->id, sizeof l->id), &l->in_leases);
     if (l->counted)
-        (void)queue_count_leases(l->key.queue_id, -1, -(l->owner == 0));
+        (void)queue_count_leases(l->queue_id, -1, -(l->owner == 0));
     pool_give(l, sizeof *l);
 }
 
@@ -329,7 +369,7 @@ bool lease_known(int64_t id) {
 bool lease_is_ahead(struct job_key key, int64_t row_until_us) {
     const struct lease *l = lease_find(key.id);
 
-    return l != NULL && l->ahead && l->key.queue_id == key.queue_id && l->key.rank == key.rank &&
+    return l != NULL && l->ahead && l->queue_id == key.queue_id && l->rank == key.rank &&
            l->row_until_us == row_until_us;
 }
 
@@ -345,38 +385,55 @@ void lease_second(void) {
     seconds++;
 }
 
-static bool lease_is_due(const struct lease *l) {
-    return seconds - l->second >= 2;
+static bool unwritten_is_due(const struct unwritten_name *n) {
+    return seconds - n->second >= 2;
 }
 
-static size_t lease_write_name(struct lease *l, lease_see *see, void *arg) {
-    if (l->worker == NULL)
-        return 0;
-    see(arg, l->key, l->row_until_us, worker_name(l->worker));
-    forget_worker(l);
-    return 1;
+static struct unwritten_name *unwritten_of(struct list *node) {
+    return LIST_ENTRY(node, struct unwritten_name, node);
 }
 
-size_t lease_write_names(size_t most, lease_see *see, void *arg) {
+static void unwritten_see(const struct unwritten_name *n, lease_see *see, void *arg) {
+    see(arg, lease_key(n->lease), n->lease->row_until_us, worker_name(n->worker));
+}
+
+static void unwritten_write(const struct unwritten_name *n, lease_see *see, void *arg) {
+    unwritten_see(n, see, arg);
+    end_unwritten(n->lease);
+}
+
+/* Writes the names of workers that have gone. Returns their number. */
+static size_t unwritten_write_gone(size_t most, lease_see *see, void *arg) {
+    struct list *node, *next;
     size_t count = 0;
-    struct lease *l;
 
-    for (; count < most && unwritten != NULL && lease_is_due(unwritten); unwritten = unwritten->hh.next)
-        count += lease_write_name(unwritten, see, arg);
-    if (!workers_have_gone())
-        return count;
-    for (l = unwritten; count < most && l != NULL; l = l->hh.next)
-        if (l->worker != NULL && worker_is_gone(l->worker))
-            count += lease_write_name(l, see, arg);
-    if (l == NULL)
+    for (node = unwritten.next; count < most && node != &unwritten; node = next) {
+        next = node->next;
+        if (!worker_is_gone(unwritten_of(node)->worker))
+            continue;
+        unwritten_write(unwritten_of(node), see, arg);
+        count++;
+    }
+    if (node == &unwritten)
         workers_were_seen();
     return count;
 }
 
+size_t lease_write_names(size_t most, lease_see *see, void *arg) {
+    size_t count = 0;
+
+    for (; count < most && !list_empty(&unwritten) && unwritten_is_due(unwritten_of(unwritten.next)); count++)
+        unwritten_write(unwritten_of(unwritten.next), see, arg);
+    return workers_have_gone() ? count + unwritten_write_gone(most - count, see, arg) : count;
+}
+
 void lease_each_unwritten(const char *name, lease_see *see, void *arg) {
-    for (struct lease *l = unwritten; l != NULL; l = l->hh.next)
-        if (l->worker != NULL && (name == NULL || strcmp(worker_name(l->worker), name) == 0))
-            see(arg, l->key, l->row_until_us, worker_name(l->worker));
+    LIST_EACH(node, &unwritten) {
+        const struct unwritten_name *n = unwritten_of(node);
+
+        if (name == NULL || strcmp(worker_name(n->worker), name) == 0)
+            unwritten_see(n, see, arg);
+    }
 }
 
 void lease_hold(int64_t id) {
@@ -392,7 +449,7 @@ void lease_unhold(int64_t id) {
     struct lease *l = lease_find(id);
 
     if (l != NULL && l->holds > 0 && --l->holds == 0)
-        heap_set(&ends, &l->end, l->until_us);
+        heap_set(&ends, &l->end, l->end.due);
 }
 
 bool lease_is_held(int64_t id) {
@@ -408,7 +465,7 @@ bool lease_take_ended(int64_t now_us, struct lease_end *end) {
     if (first == NULL || first->due > now_us)
         return false;
     l = CONTAINER_OF(first, struct lease, end);
-    *end = (struct lease_end){ l->key, l->row_until_us, l->owner, l->last };
+    *end = (struct lease_end){ lease_key(l), l->row_until_us, l->owner, l->last };
     lease_drop(l);
     return true;
 }
@@ -427,22 +484,25 @@ void lease_review_begin(void) {
     review++;
 }
 
-void lease_review_end(void) {
-    struct lease *l, *next;
+static void drop_untold(struct compact_link *link) {
+    struct lease *l = CONTAINER_OF(link, struct lease, in_leases);
 
-    HASH_ITER(hh, leases, l, next) {
-        if (l->told != review)
-            lease_drop(l);
-    }
+    if (l->told != review)
+        lease_drop(l);
+}
+
+void lease_review_end(void) {
+    compact_each(&leases, drop_untold);
 }
 
 size_t lease_count(void) {
-    return HASH_COUNT(leases);
+    return leases.count;
+}
+
+static void drop_any(struct compact_link *link) {
+    lease_drop(CONTAINER_OF(link, struct lease, in_leases));
 }
 
 void lease_clear(void) {
-    struct lease *l, *next;
-
-    HASH_ITER(hh, leases, l, next)
-        lease_drop(l);
+    compact_each(&leases, drop_any);
 }

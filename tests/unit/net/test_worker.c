@@ -95,7 +95,7 @@ static void test_not_of_leases_that_ended(void **state) {
     assert_true(lease_remove(1));
     lease_add((struct job_key){ 1, 0, 2 }, FAR);
     give(3, &other);
-    assert_string_equal(unwritten(NULL), "3=8@/tmp/??s 4=7@10.0.0.1:4711");
+    assert_string_equal(unwritten(NULL), "4=7@10.0.0.1:4711 3=8@/tmp/??s");
     lease_give((struct job_key){ 1, 0, 4 }, INT64_MAX, INT64_MAX, worker_of(&client));
     lease_second();
     lease_second();

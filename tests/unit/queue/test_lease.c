@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -216,6 +217,135 @@ static void test_review(void **state) {
     assert_none_ends(INT64_MAX);
 }
 
+/* ---- names of workers ---- */
+
+static struct client clients[2];
+static char seen[200];
+
+static void start_workers(void) {
+    for (size_t i = 0; i < LENGTH(clients); i++) {
+        clients[i].id = i + 1;
+        strcpy(clients[i].addr, "w");
+        (void)worker_of(&clients[i]);
+    }
+}
+
+static void stop_workers(void) {
+    for (size_t i = 0; i < LENGTH(clients); i++)
+        worker_leave(&clients[i]);
+    lease_clear();
+    assert_null(worker_label_find(SLICE("1@w")));
+    assert_null(worker_label_find(SLICE("2@w")));
+}
+
+static void give(int64_t id, size_t client) {
+    lease_give(key_of(id), 1000 + id, 2000 + id, clients[client].worker);
+}
+
+static void see_name(void *arg, struct job_key key, int64_t row_until_us, const char *name) {
+    size_t len = strlen(seen);
+
+    (void)arg;
+    assert_true(row_until_us == 2000 + key.id);
+    snprintf(seen + len, sizeof seen - len, "%d:%s ", (int)key.id, name);
+}
+
+static void assert_written(size_t most, const char *names) {
+    seen[0] = '\0';
+    (void)lease_write_names(most, see_name, NULL);
+    assert_string_equal(seen, names);
+}
+
+static void assert_unwritten(const char *name, const char *names) {
+    seen[0] = '\0';
+    lease_each_unwritten(name, see_name, NULL);
+    assert_string_equal(seen, names);
+}
+
+/* Names are written in the order in which the leases began, after one or two seconds. */
+static void test_names_are_due(void **state) {
+    (void)state;
+    start_workers();
+    for (int64_t id = 1; id <= 4; id++)
+        give(id, id % 2);
+    lease_add(key_of(9), 100);
+    lease_second();
+    give(5, 0);
+    give(1, 0);
+    assert_true(lease_remove(3));
+    assert_written(9, "");
+    lease_second();
+    assert_written(1, "2:1@w ");
+    assert_unwritten(NULL, "4:1@w 5:1@w 1:1@w ");
+    assert_unwritten("2@w", "");
+    assert_written(9, "4:1@w ");
+    assert_string_equal(lease_worker(2), "1@w");
+    assert_string_equal(lease_worker(1), "1@w");
+    assert_null(lease_worker(9));
+    lease_second();
+    assert_written(9, "5:1@w 1:1@w ");
+    assert_unwritten(NULL, "");
+    stop_workers();
+}
+
+/* The names of a worker that has gone are written at once. */
+static void test_names_of_gone_workers(void **state) {
+    (void)state;
+    start_workers();
+    for (int64_t id = 1; id <= 5; id++)
+        give(id, id % 2);
+    worker_leave(&clients[1]);
+    assert_written(2, "1:2@w 3:2@w ");
+    assert_unwritten("2@w", "5:2@w ");
+    assert_written(2, "5:2@w ");
+    assert_written(2, "");
+    assert_unwritten(NULL, "2:1@w 4:1@w ");
+    stop_workers();
+}
+
+static bool take_held(void *arg, const struct lease_held *held) {
+    (void)arg;
+    seen[strlen(seen) + 1] = '\0';
+    seen[strlen(seen)] = (char)('0' + held->key.id);
+    return true;
+}
+
+static void assert_held_by(const char *name, size_t most, const char *ids) {
+    memset(seen, 0, sizeof seen);
+    lease_each_held(slice_str(name), most, take_held, NULL);
+    assert_string_equal(seen, ids);
+}
+
+/* The holder outlives the name's way to the row, and a lease that replaces the lease. */
+static void test_holders(void **state) {
+    struct lease_holder holder;
+
+    (void)state;
+    start_workers();
+    for (int64_t id = 1; id <= 5; id++)
+        give(id, 0);
+    give(4, 1);
+    assert_null(lease_take_holder(1).label);
+    assert_held_by("1@w", 9, "1235");
+    lease_second();
+    lease_second();
+    assert_written(3, "1:1@w 2:1@w 3:1@w ");
+    assert_held_by("1@w", 3, "123");
+    holder = lease_take_holder(2);
+    assert_string_equal(worker_label_name(holder.label), "1@w");
+    assert_null(lease_worker(2));
+    lease_add(key_of(2), 5000);
+    lease_set_holder(2, holder);
+    assert_held_by("1@w", 9, "1352");
+    lease_set_holder(5, (struct lease_holder){ worker_label_of(SLICE("2@w")), 1 });
+    lease_add(key_of(1), 5000);
+    assert_null(lease_worker(1));
+    lease_add_row(key_of(5), 7000, 2005);
+    assert_held_by("1@w", 9, "352");
+    assert_held_by("2@w", 9, "4");
+    stop_workers();
+}
+
 /* ---- against a model ---- */
 
 #define JOBS 60
@@ -345,6 +475,9 @@ int main(void) {
         TEST(test_hold_of_an_unknown_one),
         TEST(test_cleared),
         TEST(test_review),
+        TEST(test_names_are_due),
+        TEST(test_names_of_gone_workers),
+        TEST(test_holders),
         TEST(test_past_leases),
         TEST(test_against_a_model),
     };
