@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "pg/params.h"
@@ -17,10 +18,19 @@
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
+static unsigned queue_hash_of_name(const struct compact_link *link) {
+    struct slice name = CONTAINER_OF(link, struct queue, by_name)->name;
+
+    return hash_key(name.ptr, name.len);
+}
+
+static unsigned queue_hash_of_id(const struct compact_link *link) {
+    return hash_key(&CONTAINER_OF(link, struct queue, by_id)->id, sizeof(int32_t));
+}
+
 static struct {
-    struct queue *by_name[HASH_PARTS];
-    struct queue *by_id[HASH_PARTS];
-    size_t count;
+    struct compact_table by_name;
+    struct compact_table by_id;
     struct queue **slots;
     uint32_t slot_count;
     uint32_t slot_cap;
@@ -32,7 +42,7 @@ static struct {
     size_t looks;         /* how many rowless queues are still to be checked */
     struct queue *latest; /* the last result of queue_find_id(), because most calls are for the same queue */
     size_t shown;
-} queues;
+} queues = { .by_name = { .hash_of = queue_hash_of_name }, .by_id = { .hash_of = queue_hash_of_id } };
 
 void queue_init(void) {
     list_init(&queues.paused_in);
@@ -41,21 +51,29 @@ void queue_init(void) {
 }
 
 struct queue *queue_find(struct slice name) {
-    struct queue *q;
+    struct compact_link *link = compact_first(&queues.by_name, hash_key(name.ptr, name.len));
 
-    PARTS_FIND(by_name, queues.by_name, name.ptr, name.len, q);
-    return q;
+    for (; link != NULL; link = link->next) {
+        struct queue *q = CONTAINER_OF(link, struct queue, by_name);
+
+        if (slice_equal(q->name, name))
+            return q;
+    }
+    return NULL;
 }
 
 struct queue *queue_find_id(int32_t id) {
-    struct queue *q = queues.latest;
+    struct compact_link *link;
 
-    if (q != NULL && q->id == id)
-        return q;
-    PARTS_FIND(by_id, queues.by_id, &id, sizeof id, q);
-    if (q != NULL)
-        queues.latest = q;
-    return q;
+    if (queues.latest != NULL && queues.latest->id == id)
+        return queues.latest;
+    for (link = compact_first(&queues.by_id, hash_key(&id, sizeof id)); link != NULL; link = link->next) {
+        struct queue *q = CONTAINER_OF(link, struct queue, by_id);
+
+        if (q->id == id)
+            return queues.latest = q;
+    }
+    return NULL;
 }
 
 static uint32_t queue_free_slot(void) {
@@ -131,9 +149,11 @@ bool queues_forget_rowless(void) {
 }
 
 static struct queue *queue_new(struct slice name) {
-    struct queue *q = xcalloc(1, sizeof *q);
+    struct queue *q = xcalloc(1, sizeof *q + name.len);
 
-    q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
+    q->name = (struct slice){ (char *)(q + 1), name.len };
+    if (name.len > 0)
+        memcpy(q + 1, name.ptr, name.len);
     q->hidden = slice_equal(q->name, SLICE(QUEUE_HIDDEN));
     position_init(&q->scan);
     q->created_us = clock_db();
@@ -149,8 +169,7 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->in_rowless);
     q->slot = queue_free_slot();
     queues.slots[q->slot] = q;
-    PARTS_ADD(by_name, queues.by_name, q->name.ptr, q->name.len, q);
-    queues.count++;
+    compact_add(&queues.by_name, queue_hash_of_name(&q->by_name), &q->by_name);
     add_rowless(q);
     queues.looks += LOOKS_EACH;
     return q;
@@ -171,7 +190,7 @@ void queue_set_id(struct queue *q, int32_t id) {
     if (q->id == id)
         return;
     if (q->id != 0)
-        PARTS_DELETE(by_id, queues.by_id, q);
+        compact_remove(&queues.by_id, queue_hash_of_id(&q->by_id), &q->by_id);
     if (queues.latest == q)
         queues.latest = NULL;
     list_orientation_set(q, END_NONE);
@@ -181,7 +200,7 @@ void queue_set_id(struct queue *q, int32_t id) {
         return;
     }
     remove_rowless(q);
-    PARTS_ADD(by_id, queues.by_id, &q->id, sizeof q->id, q);
+    compact_add(&queues.by_id, queue_hash_of_id(&q->by_id), &q->by_id);
 }
 
 static void set_shown(struct queue *q, bool shown) {
@@ -203,8 +222,7 @@ void queue_drop(struct queue *q) {
     queue_counters_drop(q);
     set_shown(q, false);
     remove_rowless(q);
-    PARTS_DELETE(by_name, queues.by_name, q);
-    queues.count--;
+    compact_remove(&queues.by_name, queue_hash_of_name(&q->by_name), &q->by_name);
     patterns_drop_queue(q);
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
@@ -215,7 +233,6 @@ void queue_drop(struct queue *q) {
     queue_history_drop(q);
     queue_latency_drop(q);
     position_free(&q->scan);
-    free((char *)q->name.ptr);
     free(q);
 }
 
@@ -234,7 +251,7 @@ void queue_clear(void) {
 }
 
 size_t queue_count(void) {
-    return queues.count;
+    return queues.by_name.count;
 }
 
 struct queue *queue_at(uint32_t slot) {

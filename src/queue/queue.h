@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/hash.h"
+#include "base/compact_table.h"
 #include "base/job_key.h"
 #include "base/list.h"
 #include "base/timer.h"
@@ -122,9 +122,9 @@ struct queue_after {
 
 /* A queue. */
 struct queue {
-    UT_hash_handle by_name;
-    UT_hash_handle by_id;
-    struct slice name;
+    struct compact_link by_name;
+    struct compact_link by_id; /* in a table if id is not 0 */
+    struct slice name;         /* its bytes are behind this struct */
     int32_t id;         /* 0: no row in the database yet */
     uint32_t slot;      /* index in the table of all queues, the order of QSCAN */
     int64_t users;      /* number of requests that point to this object; it is not freed before that is 0 */
