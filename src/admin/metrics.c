@@ -242,7 +242,7 @@ static double queue_metric_out(const struct queue *q) {
 }
 
 static double queue_metric_acknowledged(const struct queue *q) {
-    return (double)q->counters.own_acked;
+    return (double)q->counters.own->acked;
 }
 
 static double queue_metric_waiting(const struct queue *q) {

@@ -79,7 +79,7 @@ static bool wants_count(const struct queue *q) {
 }
 
 static bool is_quiet(const struct queue *q) {
-    return clock_mono() - q->counters.changed_us >= QUIET_US && list_empty(&q->counters.in_dirty);
+    return clock_mono() - q->counters.changed_us >= QUIET_US && list_empty(&q->counters.own->in_dirty);
 }
 
 bool counter_audit_is_pending(void) {

@@ -37,8 +37,8 @@ static struct {
 /* ---- collecting ---- */
 
 static bool has_share(const struct queue *q) {
-    return (q->counters.own.len | q->counters.own.total | q->counters.own.jobs_in | q->counters.own.jobs_out |
-            q->counters.own.dead | q->counters.has_states) != 0;
+    return (q->counters.own->share.len | q->counters.own->share.total | q->counters.own->share.jobs_in |
+            q->counters.own->share.jobs_out | q->counters.own->share.dead | q->counters.own->has_states) != 0;
 }
 
 static void add_shares(void) {
@@ -159,7 +159,7 @@ void outbox_send_all(void) {
 /* True if the ready jobs are left for peers. If a request waits here, it is about to claim the job, unless this server
  * has as many jobs as it may. */
 static bool is_left_over(struct queue *q) {
-    bool is_full = q->limits.server_most > 0 && limits_server_room(q) == 0;
+    bool is_full = q->limits->server_most > 0 && limits_server_room(q) == 0;
 
     return q->claims.rows == 0 && (is_full || !queue_is_awaited(q));
 }
@@ -199,18 +199,20 @@ static bool outbox_has_room(const struct text *t) {
 }
 
 static void put_share(struct text *t, const struct queue *q) {
-    t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld,%lld,%lld",
-                               OUTBOX_SHARE, q->id, (long long)q->counters.own.len,
-                               (long long)q->counters.own.total, (long long)q->counters.own.jobs_in,
-                               (long long)q->counters.own.jobs_out, (long long)q->counters.own.dead);
+    t->len +=
+        (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld,%lld,%lld", OUTBOX_SHARE,
+                         q->id, (long long)q->counters.own->share.len,
+                         (long long)q->counters.own->share.total, (long long)q->counters.own->share.jobs_in,
+                         (long long)q->counters.own->share.jobs_out, (long long)q->counters.own->share.dead);
 }
 
 /* The states of a queue without delayed and waiting jobs take no place. */
 static void put_states(struct text *t, const struct queue *q) {
-    if (q->counters.has_states || q->counters.own.jobs_out > 0)
-        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld", OUTBOX_STATES,
-                                   q->id, (long long)q->counters.own.delayed,
-                                   (long long)q->counters.own.waiting, (long long)q->counters.oldest_due_us);
+    if (q->counters.own->has_states || q->counters.own->share.jobs_out > 0)
+        t->len +=
+            (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld", OUTBOX_STATES, q->id,
+                             (long long)q->counters.own->share.delayed,
+                             (long long)q->counters.own->share.waiting, (long long)q->counters.oldest_due_us);
 }
 
 static void put_ready(struct text *t, const struct queue *q) {

@@ -405,7 +405,7 @@ WORKING_OP(working_limited);
 static struct op *working_op(struct job_key key) {
     const struct queue *q = queue_find_id(key.queue_id);
 
-    return q == NULL || q->limits.limited ? &op_working_limited : &op_working_jobs;
+    return q == NULL || q->limits->limited ? &op_working_limited : &op_working_jobs;
 }
 
 static void working_send(struct req *r) {

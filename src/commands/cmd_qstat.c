@@ -184,7 +184,7 @@ static void reply_states(struct req *r, const struct queue *q) {
 
 /* running, kept: -1 if the database has not counted these jobs. */
 static void reply_stat(struct req *r, struct queue *q, int64_t running, int64_t kept) {
-    bool has_limits = q->limits.limited || limits_are_per_group(q);
+    bool has_limits = q->limits->limited || limits_are_per_group(q);
     int64_t retention = setting_in_force(q, SETTING_RETENTION);
     size_t limit_pairs =
         (has_limits ? 2 + limits_are_per_group(q) + (running >= 0) : 0) + reply_extra_limits(r, q, true);
@@ -222,7 +222,7 @@ void cmd_qstat(struct req *r) {
     if (q == NULL) {
         reply_null_array(r);
         req_end(r);
-    } else if (q->limits.limited) {
+    } else if (q->limits->limited) {
         count_in_database(r, q, &op_running_jobs);
     } else if (setting_in_force(q, SETTING_RETENTION) > 0) {
         count_in_database(r, q, &op_count_kept);
@@ -259,7 +259,7 @@ static void running_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct queue_count *c = r->data;
 
-    if (c->q->limits.limited)
+    if (c->q->limits->limited)
         c->running = row_int8(rows, (int)t->first_row, COL_RUNNING_JOBS_RUNNING);
     if (setting_in_force(c->q, SETTING_RETENTION) > 0) {
         count_kept(r);

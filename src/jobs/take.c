@@ -429,12 +429,12 @@ static void send_planned(struct take *t) {
     struct queue *q = t->q;
 
     q->claims.planned = 0;
-    if (!t->kind->removes && !q->limits.limited)
+    if (!t->kind->removes && !q->limits->limited)
         split_keys(t);
     else if (!t->kind->last)
         take_keys(t, t);
     if (t->slot_count > 0) {
-        take_send(t, q->limits.limited ? t->kind->limited : t->kind->op);
+        take_send(t, q->limits->limited ? t->kind->limited : t->kind->op);
     } else {
         forget_latest(t);
         take_free(t);
@@ -508,7 +508,7 @@ static struct take *begin_scan(struct params *p, struct task *task) {
     forget_latest(t);
     take_note_scan(t->q, &t->scan);
     t->sent_us = clock_db();
-    t->rooms = t->q->limits.rooms;
+    t->rooms = t->q->limits->rooms;
     params_set_int4(p, 0, t->q->id);
     params_set_int2(p, 1, first.rank);
     params_set_int8(p, 2, first.id);

@@ -56,7 +56,7 @@ static void in_txn_use(const struct take_in_txn *n, int64_t users) {
 /* The statements of a client transaction do not apply limits. */
 static bool has_limited(const struct take_in_txn *n) {
     for (size_t i = 0; i < n->count; i++)
-        if (n->queues[i] != NULL && n->queues[i]->limits.is_held_back)
+        if (n->queues[i] != NULL && n->queues[i]->limits->is_held_back)
             return true;
     return false;
 }

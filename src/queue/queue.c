@@ -116,7 +116,7 @@ static void remove_rowless(struct queue *q) {
 bool queue_is_unused(const struct queue *q) {
     return q->counters.total == 0 && q->counters.dead == 0 && q->users == 0 && q->leases == 0 &&
            q->pause == 0 && q->settings == NULL && q->claims.rows == 0 && !q->row.opening &&
-           list_empty(&q->row.waiters) && list_empty(&q->counters.in_dirty);
+           list_empty(&q->row.waiters) && list_empty(&q->counters.own->in_dirty);
 }
 
 void queue_unwait(struct queue *q) {
@@ -158,6 +158,7 @@ static struct queue *queue_new(struct slice name) {
     position_init(&q->scan);
     q->created_us = clock_db();
     queue_counters_init(q);
+    limits_init(q);
     list_init(&q->in_ready);
     list_init(&q->waiting.list);
     list_init(&q->row.waiters);

@@ -43,6 +43,7 @@ enum limit_state {
 /* Limits of a queue; queue_limits.h.
  * Written by queue_limits.c. */
 struct queue_limits {
+    struct queue *q;
     bool limited;        /* the queue has max-active or rate, over all groups */
     bool is_held_back;   /* it has these, or server_most: claims decide which jobs start */
     int64_t server_most; /* the most jobs that this server may have delivered and that run; 0: no limit */
@@ -51,6 +52,9 @@ struct queue_limits {
     struct timer look;    /* the next claim without a notification */
     int64_t look_wait_us; /* the last wait until `look` */
 };
+
+/* The limits of all queues that have had none. */
+extern const struct queue_limits queue_unlimited;
 
 /* The queue as a list; list_orientation.h.
  * Written by list_orientation.c. */
@@ -125,8 +129,8 @@ struct queue {
     struct compact_link by_name;
     struct compact_link by_id; /* in a table if id is not 0 */
     struct slice name;         /* its bytes are behind this struct */
-    int32_t id;         /* 0: no row in the database yet */
-    uint32_t slot;      /* index in the table of all queues, the order of QSCAN */
+    int32_t id;                /* 0: no row in the database yet */
+    uint32_t slot;             /* index in the table of all queues, the order of QSCAN */
     int64_t users;      /* number of requests that point to this object; it is not freed before that is 0 */
     int64_t created_us; /* clock_db() */
     uint64_t served;    /* when the queue was last served among several queues */
@@ -156,7 +160,7 @@ struct queue {
     struct queue_after after;
     struct queue_waiters waiting;
     struct queue_matches matches;
-    struct queue_limits limits;
+    const struct queue_limits *limits; /* queue_unlimited, or its own */
     struct list_ends list;
     struct trimming *trim; /* LTRIM: the queued task that equal requests join; NULL: none */
     struct queue_row row;

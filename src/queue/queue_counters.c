@@ -31,6 +31,27 @@ static struct {
     size_t keys;
 } sums;
 
+const struct queue_own queue_unchanged = { .in_dirty = { (struct list *)&queue_unchanged.in_dirty,
+                                                         (struct list *)&queue_unchanged.in_dirty } };
+
+/* The changes of this server, to add one. */
+static struct queue_own *counters_own(struct queue *q) {
+    if (q->counters.own == &queue_unchanged) {
+        struct queue_own *own = xcalloc(1, sizeof *own);
+
+        own->q = q;
+        list_init(&own->in_dirty);
+        q->counters.own = own;
+    }
+    return (struct queue_own *)q->counters.own;
+}
+
+/* The database has all changes of this server, or gets them next. */
+static void set_saved(struct queue_own *own) {
+    own->saved_in = own->share.jobs_in;
+    own->saved_out = own->share.jobs_out;
+}
+
 static void set_queued(struct queue *q, int64_t len, int64_t ahead) {
     int64_t before = q->counters.len + q->counters.ahead, after = len + ahead;
 
@@ -81,25 +102,30 @@ static void note_counted(struct queue *q) {
 
 void queue_counters_init(struct queue *q) {
     q->counters.used_us = clock_mono();
-    list_init(&q->counters.in_dirty);
+    q->counters.own = &queue_unchanged;
 }
 
 void queue_counters_clear(struct queue *q) {
     struct queue_counters *c = &q->counters;
 
-    list_remove(&c->in_dirty);
     set_counts(q, 0, 0, 0);
     set_states(q, 0, 0);
     note_counted(q);
     c->jobs_in = c->jobs_out = 0;
-    c->saved_in = c->own.jobs_in;
-    c->saved_out = c->own.jobs_out;
+    if (c->own != &queue_unchanged) {
+        list_remove(&counters_own(q)->in_dirty);
+        set_saved(counters_own(q));
+    }
 }
 
 void queue_counters_drop(struct queue *q) {
     set_counts(q, 0, 0, 0);
     set_states(q, 0, 0);
-    list_remove(&q->counters.in_dirty);
+    if (q->counters.own != &queue_unchanged) {
+        list_remove(&counters_own(q)->in_dirty);
+        free(counters_own(q));
+        q->counters.own = &queue_unchanged;
+    }
     free(q->counters.peers);
 }
 
@@ -149,7 +175,7 @@ bool queue_count_leases(int32_t id, int64_t change, int64_t own_change) {
         return false;
     q->leases += change;
     q->own_leases += own_change;
-    if (own_change < 0 && q->limits.server_most > 0)
+    if (own_change < 0 && q->limits->server_most > 0)
         queue_signal(q);
     return true;
 }
@@ -173,34 +199,34 @@ static void own_changed(struct queue *q) {
 
 void queue_count_len(struct queue *q, int64_t change) {
     set_len(q, q->counters.len + change);
-    q->counters.own.len += change;
+    counters_own(q)->share.len += change;
     own_changed(q);
 }
 
 void queue_count_total(struct queue *q, int64_t change) {
     set_total(q, q->counters.total + change);
-    q->counters.own.total += change;
+    counters_own(q)->share.total += change;
     own_changed(q);
 }
 
 void queue_count_dead(struct queue *q, int64_t change) {
     set_dead(q, q->counters.dead + change);
-    q->counters.own.dead += change;
+    counters_own(q)->share.dead += change;
     queue_show(q);
     own_changed(q);
 }
 
 void queue_count_delayed(struct queue *q, int64_t change) {
     set_states(q, q->counters.delayed + change, q->counters.waiting);
-    q->counters.own.delayed += change;
-    q->counters.has_states = true;
+    counters_own(q)->share.delayed += change;
+    counters_own(q)->has_states = true;
     own_changed(q);
 }
 
 void queue_count_waiting(struct queue *q, int64_t change) {
     set_states(q, q->counters.delayed, q->counters.waiting + change);
-    q->counters.own.waiting += change;
-    q->counters.has_states = true;
+    counters_own(q)->share.waiting += change;
+    counters_own(q)->has_states = true;
     own_changed(q);
 }
 
@@ -254,33 +280,33 @@ void queue_touch(struct queue *q) {
 
 static void mark_dirty(struct queue *q) {
     queue_touch(q);
-    if (q->id != 0 && list_empty(&q->counters.in_dirty))
-        list_push_back(&dirty, &q->counters.in_dirty);
+    if (q->id != 0 && list_empty(&q->counters.own->in_dirty))
+        list_push_back(&dirty, &counters_own(q)->in_dirty);
 }
 
 void queue_count_in(struct queue *q, int64_t jobs) {
     q->counters.jobs_in += jobs;
-    q->counters.own.jobs_in += jobs;
+    counters_own(q)->share.jobs_in += jobs;
     queue_show(q);
     mark_dirty(q);
     own_changed(q);
 }
 
 void queue_count_acked(struct queue *q) {
-    q->counters.own_acked++;
+    counters_own(q)->acked++;
 }
 
 void queue_count_failed(struct queue *q) {
-    q->counters.own_failed++;
+    counters_own(q)->failed++;
 }
 
 void queue_count_died(struct queue *q) {
-    q->counters.own_died++;
+    counters_own(q)->died++;
 }
 
 void queue_count_out(struct queue *q, int64_t jobs) {
     q->counters.jobs_out += jobs;
-    q->counters.own.jobs_out += jobs;
+    counters_own(q)->share.jobs_out += jobs;
     mark_dirty(q);
     own_changed(q);
 }
@@ -310,16 +336,15 @@ int64_t queue_oldest_us(const struct queue *q) {
 
 struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {
     struct list *node = list_pop_front(&dirty);
-    struct queue_counters *c;
+    struct queue_own *own;
 
     if (node == NULL)
         return NULL;
-    c = LIST_ENTRY(node, struct queue_counters, in_dirty);
-    *jobs_in = c->own.jobs_in - c->saved_in;
-    *jobs_out = c->own.jobs_out - c->saved_out;
-    c->saved_in = c->own.jobs_in;
-    c->saved_out = c->own.jobs_out;
-    return CONTAINER_OF(c, struct queue, counters);
+    own = LIST_ENTRY(node, struct queue_own, in_dirty);
+    *jobs_in = own->share.jobs_in - own->saved_in;
+    *jobs_out = own->share.jobs_out - own->saved_out;
+    set_saved(own);
+    return own->q;
 }
 
 void queue_note_body(struct queue *q, size_t len) {
@@ -353,7 +378,7 @@ int64_t queue_rows_read(const struct queue *q, int64_t skipped, int64_t wanted, 
 /* ---- counter shares, loads and audits ---- */
 
 static struct peer_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
-    for (size_t i = 0; i < q->counters.peer_count; i++)
+    for (uint32_t i = 0; i < q->counters.peer_count; i++)
         if (q->counters.peers[i].node == node)
             return &q->counters.peers[i];
     q->counters.peers = xrealloc(q->counters.peers, (q->counters.peer_count + 1) * sizeof *q->counters.peers);
@@ -402,7 +427,7 @@ void queue_receive_due(struct queue *q, int64_t due_us) {
 }
 
 void queue_forget_share(struct queue *q, uint16_t node) {
-    for (size_t i = 0; i < q->counters.peer_count; i++) {
+    for (uint32_t i = 0; i < q->counters.peer_count; i++) {
         if (q->counters.peers[i].node == node) {
             q->counters.peers[i] = q->counters.peers[--q->counters.peer_count];
             return;
@@ -436,8 +461,8 @@ void queue_set_audited(struct queue *q, const struct queue_share *counted) {
     queue_set_counts(q, counted->len, counted->total);
     queue_set_dead(q, counted->dead);
     queue_set_states(q, counted->delayed, counted->waiting);
-    queue_set_traffic(q, counted->jobs_in + c->own.jobs_in - c->saved_in,
-                      counted->jobs_out + c->own.jobs_out - c->saved_out);
+    queue_set_traffic(q, counted->jobs_in + c->own->share.jobs_in - c->own->saved_in,
+                      counted->jobs_out + c->own->share.jobs_out - c->own->saved_out);
     if (c->jobs_in != jobs_in || c->jobs_out != jobs_out)
         c->counted--;
     c->suspect = false;

@@ -31,31 +31,40 @@ struct peer_share {
     struct queue_share share;
 };
 
+/* The changes of this server since its start. */
+struct queue_own {
+    struct queue *q;
+    struct queue_share share; /* the counter share of this server */
+    bool has_states;          /* it has changed `delayed` or `waiting` */
+    int64_t saved_in;         /* the part of share.jobs_in that was saved in the database */
+    int64_t saved_out;        /* the same of share.jobs_out */
+    uint64_t acked;           /* acknowledgements */
+    uint64_t failed;          /* deliveries that ended by NACK or the end of the lease */
+    uint64_t died;            /* jobs that it has made dead letters */
+    struct list in_dirty;     /* in the list of queues whose counters differ from the database */
+};
+
+/* The record of all queues that this server has not changed. */
+extern const struct queue_own queue_unchanged;
+
 /* Counters over all servers, and the counter share of each server.
  * Written by queue_counters.c. */
 struct queue_counters {
-    int64_t len;          /* queued jobs, which could be delivered now (QLEN) */
-    int64_t ahead;        /* jobs ahead (claim_ahead.h): they count as queued beside len */
-    int64_t total;        /* jobs in any state, without dead letters */
-    int64_t dead;         /* dead letters */
-    int64_t delayed;      /* jobs that are queued after their delay */
-    int64_t waiting;      /* jobs that wait for other jobs: the jobs before them in their groups */
-    int64_t jobs_in;      /* how often a job entered the queue, since the object was made or as loaded */
-    int64_t jobs_out;     /* the same for deliveries */
-    int64_t saved_in;     /* the part of own.jobs_in that was saved in the database */
-    int64_t saved_out;    /* the same of own.jobs_out */
-    int64_t used_us;      /* clock_mono() when a job was last queued or delivered */
-    struct list in_dirty; /* in the list of queues whose counters differ from the database */
-    size_t largest_body;  /* largest body, with overhead, since the queue was empty; 0: unknown */
-    uint64_t own_acked;   /* acknowledgements by this server */
-    uint64_t own_failed;  /* deliveries that ended at this server by NACK or the end of the lease */
-    uint64_t own_died;    /* jobs that this server has made dead letters */
+    int64_t len;         /* queued jobs, which could be delivered now (QLEN) */
+    int64_t ahead;       /* jobs ahead (claim_ahead.h): they count as queued beside len */
+    int64_t total;       /* jobs in any state, without dead letters */
+    int64_t dead;        /* dead letters */
+    int64_t delayed;     /* jobs that are queued after their delay */
+    int64_t waiting;     /* jobs that wait for other jobs: the jobs before them in their groups */
+    int64_t jobs_in;     /* how often a job entered the queue, since the object was made or as loaded */
+    int64_t jobs_out;    /* the same for deliveries */
+    int64_t used_us;     /* clock_mono() when a job was last queued or delivered */
+    size_t largest_body; /* largest body, with overhead, since the queue was empty; 0: unknown */
     /* clock_db() when the oldest queued job became due, an estimate: queue_oldest_us() */
     int64_t oldest_due_us;
-    bool has_states;          /* this server has changed `delayed` or `waiting` */
-    struct queue_share own;   /* the counter share of this server */
-    struct peer_share *peers; /* the last known shares of peers */
-    size_t peer_count;
+    const struct queue_own *own; /* queue_unchanged, or a record that lives as long as the queue */
+    struct peer_share *peers;    /* the last known shares of peers */
+    uint32_t peer_count;
     bool suspect;       /* suspect counters: a counter audit is needed */
     bool changed_apart; /* since the last audit, CONN_LARGE has added or moved jobs */
     uint64_t changes;   /* number of changes of the counters */

@@ -63,11 +63,11 @@ static struct history_figures queue_figures(const struct queue *q) {
     return (struct history_figures){ {
         [HISTORY_LEN] = (uint64_t)queue_len(q),
         [HISTORY_ACTIVE] = (uint64_t)queue_leased(q),
-        [HISTORY_ADDED] = (uint64_t)q->counters.own.jobs_in,
-        [HISTORY_DELIVERED] = (uint64_t)q->counters.own.jobs_out,
-        [HISTORY_ACKNOWLEDGED] = q->counters.own_acked,
-        [HISTORY_FAILED] = q->counters.own_failed,
-        [HISTORY_DIED] = q->counters.own_died,
+        [HISTORY_ADDED] = (uint64_t)q->counters.own->share.jobs_in,
+        [HISTORY_DELIVERED] = (uint64_t)q->counters.own->share.jobs_out,
+        [HISTORY_ACKNOWLEDGED] = q->counters.own->acked,
+        [HISTORY_FAILED] = q->counters.own->failed,
+        [HISTORY_DIED] = q->counters.own->died,
     } };
 }
 

@@ -1,6 +1,8 @@
 /* Limited queues: decides when a claim for a queue with max-active or rate is worth sending. */
 #include "queue/queue_limits.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "queue/observer.h"
 #include "queue/queue_ready.h"
@@ -13,6 +15,19 @@
 #define LOOK_US US_PER_S
 
 static uint64_t limit_changes;
+
+const struct queue_limits queue_unlimited = { 0 };
+
+/* The own limits of the queue, for changes. It keeps them until it is freed. */
+static struct queue_limits *own_limits(struct queue *q) {
+    if (q->limits == &queue_unlimited) {
+        struct queue_limits *l = xcalloc(1, sizeof *l);
+
+        l->q = q;
+        q->limits = l;
+    }
+    return (struct queue_limits *)q->limits;
+}
 
 static bool has_limits(const struct queue *q) {
     return setting_of(q, SETTING_MAX_ACTIVE) > 0 || setting_of(q, SETTING_RATE) > 0;
@@ -37,7 +52,7 @@ int64_t limits_group_interval_us(const struct queue *q) {
 }
 
 int64_t limits_server_room(const struct queue *q) {
-    int64_t room = q->limits.server_most - q->own_leases - q->claims.kept - q->claims.rows;
+    int64_t room = q->limits->server_most - q->own_leases - q->claims.kept - q->claims.rows;
 
     return room > 0 ? room : 0;
 }
@@ -46,75 +61,98 @@ uint64_t limits_changes(void) {
     return limit_changes;
 }
 
-static void end_pace(struct queue *q) {
-    if (q->limits.state == LIMIT_PACED)
-        q->limits.state = LIMIT_FULL;
+static void end_pace(struct queue_limits *l) {
+    if (l->state == LIMIT_PACED)
+        l->state = LIMIT_FULL;
 }
 
 /* The settings of the queue have changed. Requests that waited for the old limits try again. */
 void limits_set(struct queue *q) {
+    int64_t server_most = setting_in_force(q, SETTING_SERVER_MAX_ACTIVE);
+    bool limited = has_limits(q) && !limits_are_per_group(q);
+    bool is_held_back = limited || server_most > 0;
+
     limit_changes++;
-    q->limits.limited = has_limits(q) && !limits_are_per_group(q);
-    q->limits.server_most = setting_in_force(q, SETTING_SERVER_MAX_ACTIVE);
-    q->limits.is_held_back = q->limits.limited || q->limits.server_most > 0;
-    end_pace(q);
-    limits_receive_room(q);
+    if (is_held_back || q->limits != &queue_unlimited) {
+        struct queue_limits *l = own_limits(q);
+
+        l->limited = limited;
+        l->server_most = server_most;
+        l->is_held_back = is_held_back;
+        end_pace(l);
+        limits_receive_room(q);
+    }
     queue_signal(q);
 }
 
 void limits_receive_room(struct queue *q) {
-    q->limits.rooms++;
-    if (q->limits.state != LIMIT_FULL)
+    struct queue_limits *l;
+
+    if (q->limits == &queue_unlimited)
         return;
-    q->limits.state = LIMIT_OPEN;
-    timer_stop(&q->limits.look);
+    l = own_limits(q);
+    l->rooms++;
+    if (l->state != LIMIT_FULL)
+        return;
+    l->state = LIMIT_OPEN;
+    timer_stop(&l->look);
     queue_signal(q);
 }
 
 static void limits_look(struct timer *t) {
-    struct queue *q = CONTAINER_OF(t, struct queue, limits.look);
+    struct queue_limits *l = CONTAINER_OF(t, struct queue_limits, look);
 
-    end_pace(q);
-    limits_receive_room(q);
+    end_pace(l);
+    limits_receive_room(l->q);
 }
 
 void limits_room(struct queue *q) {
-    if (!q->limits.limited)
+    if (!q->limits->limited)
         return;
     limits_receive_room(q);
     OBSERVE(room, q);
 }
 
-static int64_t next_wait(const struct queue *q) {
-    int64_t twice = q->limits.look_wait_us * 2;
+static int64_t next_wait(const struct queue_limits *l) {
+    int64_t twice = l->look_wait_us * 2;
 
     return twice < SOON_US ? SOON_US : twice < LOOK_US ? twice : LOOK_US;
 }
 
-static void set_full(struct queue *q, bool soon) {
-    if (q->limits.state != LIMIT_PACED)
-        q->limits.state = LIMIT_FULL;
-    q->limits.look_wait_us = soon ? next_wait(q) : LOOK_US;
-    timer_set(&q->limits.look, clock_mono() + q->limits.look_wait_us, limits_look);
+static void set_full(struct queue_limits *l, bool soon) {
+    if (l->state != LIMIT_PACED)
+        l->state = LIMIT_FULL;
+    l->look_wait_us = soon ? next_wait(l) : LOOK_US;
+    timer_set(&l->look, clock_mono() + l->look_wait_us, limits_look);
 }
 
-static void set_paced(struct queue *q, int64_t wait_us) {
-    q->limits.state = LIMIT_PACED;
-    timer_set(&q->limits.look, clock_mono() + wait_us, limits_look);
+static void set_paced(struct queue_limits *l, int64_t wait_us) {
+    l->state = LIMIT_PACED;
+    timer_set(&l->look, clock_mono() + wait_us, limits_look);
 }
 
 /* If a concurrency slot has become free since the claim was sent, the queue does not become full. */
 void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon) {
+    struct queue_limits *l = own_limits(q);
+
     if (wait_ms > 0)
-        set_paced(q, wait_ms * US_PER_MS);
-    else if (q->limits.rooms == rooms)
-        set_full(q, soon);
+        set_paced(l, wait_ms * US_PER_MS);
+    else if (l->rooms == rooms)
+        set_full(l, soon);
 }
 
 void limits_not_full(struct queue *q) {
-    q->limits.look_wait_us = 0;
+    if (q->limits != &queue_unlimited)
+        own_limits(q)->look_wait_us = 0;
+}
+
+void limits_init(struct queue *q) {
+    q->limits = &queue_unlimited;
 }
 
 void limits_drop(struct queue *q) {
-    timer_stop(&q->limits.look);
+    if (q->limits == &queue_unlimited)
+        return;
+    timer_stop(&own_limits(q)->look);
+    free(own_limits(q));
 }

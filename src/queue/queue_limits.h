@@ -22,6 +22,8 @@ bool limits_are_per_group(const struct queue *q);
 int64_t limits_group_interval_us(const struct queue *q);
 /* QCONFIG server-max-active: how many jobs of q this server may claim now, beside its claims that have not ended. */
 int64_t limits_server_room(const struct queue *q);
+/* For a new queue: it has no limits. */
+void limits_init(struct queue *q);
 /* Called when the settings of q have changed. */
 void limits_set(struct queue *q);
 /* How often limits_set() was called. */

@@ -15,7 +15,7 @@ static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t unscanned;
 
-    if (queue_is_shut(q) || q->moving > 0 || q->limits.state != LIMIT_OPEN)
+    if (queue_is_shut(q) || q->moving > 0 || q->limits->state != LIMIT_OPEN)
         return 0;
     if (!q->scan.may_have_more)
         return returned > q->claims.last_rows ? returned - q->claims.last_rows : 0;
@@ -32,7 +32,7 @@ int64_t queue_budget(const struct queue *q) {
     int64_t budget = jobs_budget(q);
     int64_t room;
 
-    if (__builtin_expect(q->limits.server_most == 0, 1))
+    if (__builtin_expect(q->limits->server_most == 0, 1))
         return budget;
     room = limits_server_room(q);
     return budget < room ? budget : room;

@@ -445,7 +445,7 @@ struct taker *waiters_find_taker(struct queue *q) {
     struct taker *taker;
 
     if (!queue_is_awaited(q) || q->adds.sent > 0 || q->claims.rows > 0 || queue_is_shut(q) ||
-        q->limits.is_held_back || queue_budget(q) > 0)
+        q->limits->is_held_back || queue_budget(q) > 0)
         return NULL;
     taker = waiters_first(q);
     return taker != NULL && taker_find_before(taker, q, has_budget) == NULL ? taker : NULL;

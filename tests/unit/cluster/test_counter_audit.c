@@ -229,7 +229,7 @@ static void test_counters_of_jobs_ever(void **state) {
     queue_count_in(q, 1);
     queue_count_in(q, 1);
     assert_ptr_equal(next_dirty(), q);
-    q->counters.saved_in = 1;
+    ((struct queue_own *)q->counters.own)->saved_in = 1;
     q->counters.jobs_out = 40;
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 1);

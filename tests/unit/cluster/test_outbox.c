@@ -350,11 +350,14 @@ static void test_the_longest_numbers(void **state) {
     (void)state;
     for (int32_t i = 0; i < 300; i++) {
         struct queue *q = open_queue(i == 0 ? INT32_MIN : INT32_MAX - i);
+        struct queue_own *own = xmalloc(sizeof *own); /* freed with the queue */
 
         q->scan.position.rank = INT16_MIN;
-        q->counters.own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
-                                                INT64_MIN, INT64_MIN, INT64_MIN };
-        q->counters.has_states = true;
+        *own = (struct queue_own){ .q = q, .has_states = true };
+        own->share = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
+                                           INT64_MIN, INT64_MIN, INT64_MIN };
+        list_init(&own->in_dirty);
+        q->counters.own = own;
         q->counters.oldest_due_us = INT64_MIN;
         OBSERVE(counted, q);
         queue_receive_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));

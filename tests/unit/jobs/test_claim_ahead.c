@@ -231,15 +231,17 @@ static void test_switched_off(void **state) {
 }
 
 static void test_a_queue_with_limits_claims_nothing(void **state) {
+    static const struct queue_limits held_back = { .is_held_back = true };
+
     (void)state;
-    queue_named("q1")->limits.is_held_back = true;
+    queue_named("q1")->limits = &held_back;
     insert_jobs(JOBS);
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     assert_int_equal(flush_claims(), REQUESTS);
     fake_commit_round();
     getter_replies();
-    queue_named("q1")->limits.is_held_back = false;
+    queue_named("q1")->limits = &queue_unlimited;
 }
 
 /* ---- jobs that are not given ---- */

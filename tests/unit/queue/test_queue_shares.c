@@ -55,10 +55,10 @@ static void assert_counts(int64_t len, int64_t total, int64_t in, int64_t out) {
 }
 
 static void assert_own(int64_t len, int64_t total, int64_t in, int64_t out) {
-    assert_int_equal(q->counters.own.len, len);
-    assert_int_equal(q->counters.own.total, total);
-    assert_int_equal(q->counters.own.jobs_in, in);
-    assert_int_equal(q->counters.own.jobs_out, out);
+    assert_int_equal(q->counters.own->share.len, len);
+    assert_int_equal(q->counters.own->share.total, total);
+    assert_int_equal(q->counters.own->share.jobs_in, in);
+    assert_int_equal(q->counters.own->share.jobs_out, out);
 }
 
 /* ---- changes by this server ---- */
@@ -86,10 +86,10 @@ static void test_clear_keeps_the_own_share(void **state) {
     queue_count_out(q, 1);
     queue_clear();
     assert_counts(0, 0, 0, 0);
-    assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 0);
-    assert_int_equal(q->counters.own.jobs_out - q->counters.saved_out, 0);
+    assert_int_equal(q->counters.own->share.jobs_in - q->counters.own->saved_in, 0);
+    assert_int_equal(q->counters.own->share.jobs_out - q->counters.own->saved_out, 0);
     queue_count_in(q, 1);
-    assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 1);
+    assert_int_equal(q->counters.own->share.jobs_in - q->counters.own->saved_in, 1);
 }
 
 /* ---- leases that statements end ---- */
@@ -202,7 +202,7 @@ static void test_others_do_not_make_it_dirty(void **state) {
     (void)state;
     queue_receive_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
     assert_null(next_dirty());
-    assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 0);
+    assert_int_equal(q->counters.own->share.jobs_in - q->counters.own->saved_in, 0);
 }
 
 /* The server cannot know if the loaded counters include the job. */
@@ -250,8 +250,8 @@ static void test_heard_states(void **state) {
     queue_count_delayed(q, -1);
     assert_true(queue_count_state(q, TIME_WAITING, 2));
     assert_false(queue_count_state(q, 5, 2));
-    assert_int_equal(q->counters.own.delayed, -1);
-    assert_int_equal(q->counters.own.waiting, 2);
+    assert_int_equal(q->counters.own->share.delayed, -1);
+    assert_int_equal(q->counters.own->share.waiting, 2);
     assert_int_equal(queue_jobs_waiting(), 20);
 }
 
