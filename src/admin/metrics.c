@@ -246,7 +246,7 @@ static double queue_metric_acknowledged(const struct queue *q) {
 }
 
 static double queue_metric_waiting(const struct queue *q) {
-    return (double)q->waiting.count;
+    return (double)q->work->waiting.count;
 }
 
 static double queue_metric_paused(const struct queue *q) {

@@ -43,14 +43,14 @@ static bool has_share(const struct queue *q) {
 
 static void add_shares(void) {
     QUEUE_EACH(q) {
-        if (has_share(q) && q->id != 0 && list_empty(&q->outbox.in_changed))
-            list_push_back(&outbox.changed, &q->outbox.in_changed);
+        if (has_share(q) && q->id != 0 && list_empty(&q->work->outbox.in_changed))
+            list_push_back(&outbox.changed, &queue_work(q)->outbox.in_changed);
     }
 }
 
 static void forget_untold(struct queue *q) {
-    list_remove(&q->outbox.in_ready);
-    q->outbox.ready_count = 0;
+    list_remove(&queue_work(q)->outbox.in_ready);
+    queue_work(q)->outbox.ready_count = 0;
 }
 
 static void outbox_forget_all(void) {
@@ -59,7 +59,7 @@ static void outbox_forget_all(void) {
     while ((node = list_pop_front(&outbox.changed)) != NULL)
         list_init(node);
     while (!list_empty(&outbox.unsent_ready))
-        forget_untold(LIST_ENTRY(outbox.unsent_ready.next, struct queue, outbox.in_ready));
+        forget_untold(LIST_ENTRY(outbox.unsent_ready.next, struct queue_work, outbox.in_ready)->q);
     while ((node = list_pop_front(&outbox.room)) != NULL)
         list_init(node);
     outbox.job_count = 0;
@@ -68,21 +68,21 @@ static void outbox_forget_all(void) {
 }
 
 static void outbox_counted(struct queue *q) {
-    if (q->id != 0 && list_empty(&q->outbox.in_changed))
-        list_push_back(&outbox.changed, &q->outbox.in_changed);
+    if (q->id != 0 && list_empty(&q->work->outbox.in_changed))
+        list_push_back(&outbox.changed, &queue_work(q)->outbox.in_changed);
 }
 
 static void outbox_ready(struct queue *q, struct job_key first, int64_t count) {
-    if (q->outbox.ready_count == 0 || job_key_before(first, q->outbox.ready))
-        q->outbox.ready = first;
-    q->outbox.ready_count += count;
-    if (list_empty(&q->outbox.in_ready))
-        list_push_back(&outbox.unsent_ready, &q->outbox.in_ready);
+    if (q->work->outbox.ready_count == 0 || job_key_before(first, q->work->outbox.ready))
+        queue_work(q)->outbox.ready = first;
+    queue_work(q)->outbox.ready_count += count;
+    if (list_empty(&q->work->outbox.in_ready))
+        list_push_back(&outbox.unsent_ready, &queue_work(q)->outbox.in_ready);
 }
 
 static void outbox_room(struct queue *q) {
-    if (list_empty(&q->outbox.in_room))
-        list_push_back(&outbox.room, &q->outbox.in_room);
+    if (list_empty(&q->work->outbox.in_room))
+        list_push_back(&outbox.room, &queue_work(q)->outbox.in_room);
 }
 
 static void add_job(enum outbox_item item, struct job_key key, int64_t until) {
@@ -117,12 +117,6 @@ static void outbox_uncounted(int32_t queue_id) {
     add_job(OUTBOX_UNCOUNTED, (struct job_key){ .queue_id = queue_id }, 0);
 }
 
-static void outbox_dropped(struct queue *q) {
-    list_remove(&q->outbox.in_changed);
-    list_remove(&q->outbox.in_ready);
-    list_remove(&q->outbox.in_room);
-}
-
 static const struct queue_observer observer = {
     .counted = outbox_counted,
     .ready = outbox_ready,
@@ -132,7 +126,6 @@ static const struct queue_observer observer = {
     .room = outbox_room,
     .row_changed = outbox_row_changed,
     .uncounted = outbox_uncounted,
-    .dropped = outbox_dropped,
 };
 
 void outbox_set_shared(bool shared) {
@@ -161,18 +154,18 @@ void outbox_send_all(void) {
 static bool is_left_over(struct queue *q) {
     bool is_full = q->limits->server_most > 0 && limits_server_room(q) == 0;
 
-    return q->claims.rows == 0 && (is_full || !queue_is_awaited(q));
+    return q->work->claims.rows == 0 && (is_full || !queue_is_awaited(q));
 }
 
 static bool outbox_is_taken(const struct queue *q) {
-    return position_is_exhausted(&q->scan) && q->claims.rows == 0;
+    return position_is_exhausted(&q->scan) && q->work->claims.rows == 0;
 }
 
 static bool has_left_over(void) {
     bool found = false;
 
     LIST_EACH_SAFE(node, &outbox.unsent_ready) {
-        struct queue *q = LIST_ENTRY(node, struct queue, outbox.in_ready);
+        struct queue *q = LIST_ENTRY(node, struct queue_work, outbox.in_ready)->q;
 
         if (outbox_is_taken(q))
             forget_untold(q);
@@ -217,8 +210,8 @@ static void put_states(struct text *t, const struct queue *q) {
 
 static void put_ready(struct text *t, const struct queue *q) {
     t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%d,%lld,%lld", OUTBOX_READY, q->id,
-                               q->outbox.ready.rank, (long long)q->outbox.ready.id,
-                               (long long)q->outbox.ready_count);
+                               q->work->outbox.ready.rank, (long long)q->work->outbox.ready.id,
+                               (long long)q->work->outbox.ready_count);
 }
 
 static void outbox_put_job(struct text *t, const struct job_item *j) {
@@ -259,7 +252,7 @@ static void put_jobs(struct text *t) {
 
 static void put_left_over(struct text *t) {
     LIST_EACH_SAFE(node, &outbox.unsent_ready) {
-        struct queue *q = LIST_ENTRY(node, struct queue, outbox.in_ready);
+        struct queue *q = LIST_ENTRY(node, struct queue_work, outbox.in_ready)->q;
 
         if (!outbox_has_room(t) || !is_left_over(q))
             continue;
@@ -273,14 +266,14 @@ static void put_room(struct text *t) {
 
     while (outbox_has_room(t) && (node = list_pop_front(&outbox.room)) != NULL)
         t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d", OUTBOX_ROOM,
-                                   LIST_ENTRY(node, struct queue, outbox.in_room)->id);
+                                   LIST_ENTRY(node, struct queue_work, outbox.in_room)->q->id);
 }
 
 static void put_shares(struct text *t) {
     struct list *node;
 
     while (outbox_has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL) {
-        const struct queue *q = LIST_ENTRY(node, struct queue, outbox.in_changed);
+        const struct queue *q = LIST_ENTRY(node, struct queue_work, outbox.in_changed)->q;
 
         put_share(t, q);
         put_states(t, q);

@@ -109,7 +109,7 @@ static void on_pop_unknown(struct task *t, const struct op_error *err) {
 /* True if the list may have elements. With peers the result is always true, because their messages about new jobs
  * may be on the way. */
 static bool may_have(struct queue *q) {
-    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claims.rows > 0 || node_has_peers());
+    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->work->claims.rows > 0 || node_has_peers());
 }
 
 static struct queue *first_with(const struct list_take *t, bool (*is)(struct queue *q)) {

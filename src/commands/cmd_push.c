@@ -32,7 +32,7 @@ void cmd_rpush(struct req *r) {
 
 static void push_if_there(struct req *r, enum list_end end) {
     const struct queue *q = queue_find(r->argv[1]);
-    bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->row.opening);
+    bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->work->row.opening);
 
     if (in_txn || queue_is_key(q))
         push_push(r, end, in_txn);

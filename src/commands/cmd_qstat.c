@@ -195,7 +195,7 @@ static void reply_stat(struct req *r, struct queue *q, int64_t running, int64_t 
     queue_pair_int(r, "len", queue_len(q));
     queue_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
     queue_pair_int(r, "idle", (clock_mono() - q->counters.used_us) / US_PER_S);
-    queue_pair_int(r, "blocked", q->waiting.count + patterns_waiters(q));
+    queue_pair_int(r, "blocked", q->work->waiting.count + patterns_waiters(q));
     reply_bulk_str(r, "import-from");
     reply_array(r, 0);
     queue_pair_int(r, "import-rate", 0);

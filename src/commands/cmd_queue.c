@@ -320,7 +320,7 @@ struct pause {
     struct row_waiter row_waiter;
     struct queue *q;
     unsigned flags;
-    bool counted; /* in q->pausing */
+    bool counted; /* in q->work->pausing */
 };
 
 /* Computes the flags from left to right, beginning with none. False for an unknown word. */
@@ -350,7 +350,7 @@ static bool pause_flags(const struct req *r, unsigned *flags, bool *changes) {
 
 static void pause_end(struct pause *p) {
     p->q->users--;
-    p->q->pausing -= p->counted;
+    queue_work(p->q)->pausing -= p->counted;
 }
 
 static void pause_fail(struct task *t, const struct op_error *err) {
@@ -399,7 +399,7 @@ static void pause_encode(struct params *p, struct task *t) {
 
     if (!pause->counted && (pause->flags & PAUSE_OUT)) {
         pause->counted = true;
-        pause->q->pausing++;
+        queue_work(pause->q)->pausing++;
     }
     params_int4(p, 0, pause->q->id);
     params_int2(p, 1, (int16_t)pause->flags);

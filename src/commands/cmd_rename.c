@@ -54,8 +54,8 @@ static void no_such_key(struct req *r) {
 
 /* Claims would scan the locked rows of all jobs. */
 static void hold_claims(struct renaming *n) {
-    n->from->moving++;
-    n->to->moving++;
+    queue_work(n->from)->moving++;
+    queue_work(n->to)->moving++;
     n->apart = true;
 }
 
@@ -63,8 +63,8 @@ static void release_claims(struct renaming *n) {
     if (!n->apart)
         return;
     n->apart = false;
-    n->from->moving--;
-    n->to->moving--;
+    queue_work(n->from)->moving--;
+    queue_work(n->to)->moving--;
     queue_signal(n->from);
     queue_signal(n->to);
 }
@@ -141,7 +141,7 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
 
 /* The consume end of the target matters only if it is already set. An earlier request for it may be in progress. */
 static bool waits_for_consume_end(struct renaming *n, struct queue *q, enum list_end wish) {
-    bool may_stay = wish == END_NONE && !q->list.asking && (n->asked || list_orientation_is_known(q));
+    bool may_stay = wish == END_NONE && !q->work->ends.asking && (n->asked || list_orientation_is_known(q));
 
     if (q->list.consume_end != END_NONE || may_stay)
         return false;

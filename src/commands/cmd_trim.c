@@ -123,8 +123,8 @@ static void encode_cut(struct params *p, const struct trimming *t, enum list_end
 static void trim_encode(struct params *p, struct task *task) {
     struct trimming *t = REQ_OF_TASK(task)->data;
 
-    if (t->look.q->trim == t)
-        t->look.q->trim = NULL;
+    if (t->look.q->work->trim == t)
+        queue_work(t->look.q)->trim = NULL;
     take_note_scan(t->look.q, &t->scan);
     if (only_keeps(t))
         list_read_encode(p, &t->look);
@@ -139,8 +139,8 @@ static void trim_encode(struct params *p, struct task *task) {
 
 static void trim_leave(struct trimming *t) {
     position_end(&t->scan);
-    if (t->look.q->trim == t)
-        t->look.q->trim = NULL;
+    if (t->look.q->work->trim == t)
+        queue_work(t->look.q)->trim = NULL;
 }
 
 static void all_trimmed(struct task *task) {
@@ -219,7 +219,7 @@ static bool has_nothing_to_cut(const struct trimming *t) {
 
 /* Many clients keep a list short, each after its own push. Equal requests share a trim. */
 static bool trim_join(struct trimming *t) {
-    struct trimming *first = t->look.q->trim;
+    struct trimming *first = t->look.q->work->trim;
 
     if (first == NULL || first->start != t->start || first->stop != t->stop || t->look.req->exec != NULL)
         return false;
@@ -246,7 +246,7 @@ void cmd_ltrim(struct req *r) {
     if (trim_join(t))
         return;
     if (only_keeps(t) && r->exec == NULL)
-        t->look.q->trim = t;
+        queue_work(t->look.q)->trim = t;
     trim_reads(t);
     list_read_start(&t->look);
 }

@@ -83,7 +83,8 @@ static struct taker *add_find_taker(const struct add *a) {
     struct taker *taker;
 
     if (add_is_delayed(a) || a->given_up || a->again || addjob_is_unique(&a->opt) ||
-        a->req->task.client_txn != NULL || add_is_apart(a) || (add_is_push(a) && a->q->adds.accepted > 0))
+        a->req->task.client_txn != NULL || add_is_apart(a) ||
+        (add_is_push(a) && a->q->work->adds.accepted > 0))
         return NULL;
     taker = waiters_find_taker(a->q);
     return taker != NULL && add_suits(a, taker) ? taker : NULL;
@@ -137,9 +138,9 @@ static void add_decide(struct task *t) {
             a->to = taker;
         } else {
             a->sent = true;
-            a->q->adds.sent += (int64_t)a->count;
+            queue_work(a->q)->adds.sent += (int64_t)a->count;
             if (add_is_push(a) && !add_is_apart(a))
-                a->place = a->q->adds.pushes_sent += (int64_t)a->count;
+                a->place = queue_work(a->q)->adds.pushes_sent += (int64_t)a->count;
         }
     }
     if (a->to != NULL)
@@ -285,15 +286,15 @@ static void add_unique_begin(struct params *p) {
 /* The statement has ended. */
 static void add_completed(struct add *a) {
     if (a->sent)
-        a->q->adds.sent -= (int64_t)a->count;
+        queue_work(a->q)->adds.sent -= (int64_t)a->count;
     if (a->place > 0)
-        a->q->adds.pushes_ended += (int64_t)a->count;
+        queue_work(a->q)->adds.pushes_ended += (int64_t)a->count;
     a->sent = false;
     a->place = 0;
 }
 
 void add_count_accepted(struct queue *q, int64_t count) {
-    q->adds.accepted += count;
+    queue_work(q)->adds.accepted += count;
 }
 
 /* The command has ended, except for its reply. */
@@ -353,7 +354,7 @@ static void add_remove(struct job_key key) {
  * The length of a list includes uncounted elements of earlier requests. It excludes counted elements of later
  * requests. */
 static void add_finish(struct add *a, bool added) {
-    int64_t uncounted = a->place > 0 ? a->place - (int64_t)a->count - a->q->adds.pushes_ended : 0;
+    int64_t uncounted = a->place > 0 ? a->place - (int64_t)a->count - a->q->work->adds.pushes_ended : 0;
     struct added result;
 
     add_completed(a);

@@ -48,7 +48,7 @@ struct add {
     bool at_front;     /* pushed at the consume end */
     struct taker *to;  /* inserted with a lease for this waiting client, or NULL */
     int64_t until;     /* end of that lease */
-    bool sent;         /* counted in q->adds.sent: no waiting client gets the jobs */
+    bool sent;         /* counted in q->work->adds.sent: no waiting client gets the jobs */
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
     bool again;    /* the transaction was lost once: the jobs may exist */
     bool settled;  /* it was committed and its result lost: do not add or replace a job again */

@@ -187,7 +187,7 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue) {
 }
 
 const char *addjob_refusal(const struct queue *q, const struct add_options *o, int64_t count) {
-    if (o->maxlen > 0 && queue_len(q) + q->adds.accepted > o->maxlen - count)
+    if (o->maxlen > 0 && queue_len(q) + q->work->adds.accepted > o->maxlen - count)
         return "MAXLEN Queue is already longer than the specified MAXLEN count";
     if (q->pause & PAUSE_IN)
         return "PAUSED Queue paused in input, try later";

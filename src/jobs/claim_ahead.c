@@ -223,7 +223,7 @@ static size_t ahead_most(const struct queue *q) {
 static size_t rows_ahead(const struct claim_ahead *a) {
     size_t most = ahead_most(a->q), low = 2 * a->demand, wanted = 4 * a->demand;
     size_t has = a->count + a->coming;
-    int64_t backlog = queue_budget(a->q) - a->q->claims.planned;
+    int64_t backlog = queue_budget(a->q) - a->q->work->claims.planned;
 
     wanted = wanted < most ? wanted : most;
     if (a->demand < REQUESTS_LEAST || has >= low || has >= wanted || !claim_ahead_is_allowed(a->q) ||

@@ -243,7 +243,7 @@ static void due_encode(struct params *p, struct task *t) {
     change_encode(p, t);
     params_ensure_int4_array(p, 4);
     LIST_EACH(node, queue_paused_in())
-        params_int4(p, 4, LIST_ENTRY(node, struct queue, in_paused)->id);
+        params_int4(p, 4, LIST_ENTRY(node, struct queue_work, in_paused)->q->id);
 }
 
 /* A job that is delayed again has a later ready_at. */

@@ -28,7 +28,7 @@ static void list_settle(struct list_read *l);
 static void on_list_known(struct task *t) {
     struct list_read *l = REQ_OF_TASK(t)->data;
 
-    if (l->opening || l->q->list.asking)
+    if (l->opening || l->q->work->ends.asking)
         list_settle(l);
     else
         list_read_send(l);

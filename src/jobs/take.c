@@ -128,7 +128,7 @@ static void slot_end(struct slot s) {
         return;
     for (size_t i = 0; i < s.taker->places; i++) {
         if (s.taker->jobs[i].q != NULL) {
-            s.taker->jobs[i].q->claims.kept--;
+            queue_work(s.taker->jobs[i].q)->claims.kept--;
             jobs++;
         }
     }
@@ -162,14 +162,14 @@ static bool fits_in_plan(const struct queue *q) {
 }
 
 static struct take *plan_take_row(struct queue *q, const struct take_kind *kind) {
-    struct take **t = &q->claims.latest[kind - take_kinds];
+    struct take **t = &queue_work(q)->claims.latest[kind - take_kinds];
 
     if (*t == NULL || list_empty(&(*t)->in_plan)) {
         *t = take_new(q, kind);
         list_push_back(&plan.takes, &(*t)->in_plan);
         plan.queues++;
     }
-    q->claims.planned++;
+    queue_work(q)->claims.planned++;
     plan.rows++;
     plan.bytes += queue_job_bytes(q);
     return *t;
@@ -207,7 +207,7 @@ static void plan_ahead(void) {
 static bool is_joined(const struct queue *q, const struct take_kind *kind) {
     for (const struct take_kind *other = &take_kinds[TAKE_POP_FIRST]; other < &take_kinds[TAKE_KINDS];
          other++)
-        if (other != kind && q->claims.latest[other - take_kinds] != NULL)
+        if (other != kind && q->work->claims.latest[other - take_kinds] != NULL)
             return false;
     return true;
 }
@@ -233,7 +233,7 @@ static struct queue *first_source(const struct taker *taker) {
 static bool plan_pop(struct taker *taker, struct queue *q) {
     const struct pop *p = taker->own;
     const struct take_kind *kind = &take_kinds[p->to == NULL ? TAKE_POP_FIRST : TAKE_MOVE_FIRST];
-    int64_t coming = q->adds.accepted;
+    int64_t coming = q->work->adds.accepted;
 
     kind += p->from != q->list.consume_end;
     if (taker->state == TAKER_WAITING && !is_joined(q, kind))
@@ -375,9 +375,9 @@ static void plan_waiting(struct queue *q) {
 /* ---- sending ---- */
 
 static void take_send(struct take *t, struct op *op) {
-    t->q->claims.rows += (int64_t)t->slot_count;
+    queue_work(t->q)->claims.rows += (int64_t)t->slot_count;
     if (t->kind->last)
-        t->q->claims.last_rows += (int64_t)t->slot_count;
+        queue_work(t->q)->claims.last_rows += (int64_t)t->slot_count;
     t->task.op = op;
     t->task.rows = op == &op_claim_keys ? (uint32_t)t->key_count : 1;
     batch_add(&t->task);
@@ -401,7 +401,7 @@ static void split_keys(struct take *scan) {
     struct queue *q = scan->q;
     struct take *keys;
 
-    if (q->scan.key_count == 0 || q->claims.latest[TAKE_KEYS] != NULL)
+    if (q->scan.key_count == 0 || q->work->claims.latest[TAKE_KEYS] != NULL)
         return;
     keys = take_new(q, &take_kinds[TAKE_KEYS]);
     take_keys(keys, scan);
@@ -414,12 +414,12 @@ static void split_keys(struct take *scan) {
     scan->slot_count -= keys->key_count;
     for (size_t i = 0; i < scan->slot_count; i++)
         scan->slots[i] = scan->slots[i + keys->key_count];
-    q->claims.latest[TAKE_KEYS] = keys;
+    queue_work(q)->claims.latest[TAKE_KEYS] = keys;
     take_send(keys, keys->kind->op);
 }
 
 static void forget_latest(const struct take *t) {
-    struct take **latest = &t->q->claims.latest[t->kind - take_kinds];
+    struct take **latest = &queue_work(t->q)->claims.latest[t->kind - take_kinds];
 
     if (*latest == t)
         *latest = NULL;
@@ -428,7 +428,7 @@ static void forget_latest(const struct take *t) {
 static void send_planned(struct take *t) {
     struct queue *q = t->q;
 
-    q->claims.planned = 0;
+    queue_work(q)->claims.planned = 0;
     if (!t->kind->removes && !q->limits->limited)
         split_keys(t);
     else if (!t->kind->last)
@@ -688,7 +688,7 @@ static void give_way(const struct take *t, struct slot *s) {
 static void take_give(const struct take *t, const struct job *job, struct slot s) {
     if (s.taker != NULL && s.taker->client != NULL) {
         s.taker->jobs[s.place] = *job;
-        job->q->claims.kept++;
+        queue_work(job->q)->claims.kept++;
     } else if (!t->kind->moves) {
         undelivered_return(job, t->kind->removes);
     }
@@ -749,9 +749,9 @@ static void moved_arrived(const struct take *t) {
 /* ---- ends ---- */
 
 static void uncount_sent(const struct take *t) {
-    t->q->claims.rows -= (int64_t)t->slot_count;
+    queue_work(t->q)->claims.rows -= (int64_t)t->slot_count;
     if (t->kind->last)
-        t->q->claims.last_rows -= (int64_t)t->slot_count;
+        queue_work(t->q)->claims.last_rows -= (int64_t)t->slot_count;
 }
 
 /* The queue is signalled before the lists to which its jobs were moved. Its waiting requests are older than the
@@ -807,11 +807,11 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
         struct take *t = take_of(tasks[i]);
 
         t->rows = xmalloc(t->slot_count * sizeof *t->rows);
-        t->q->claims.reading = t;
+        queue_work(t->q)->claims.reading = t;
     }
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find_id(row_int4(rows, i, COL_CLAIM_KEYS_QUEUE_ID));
-        struct take *t = q == NULL ? NULL : q->claims.reading;
+        struct take *t = q == NULL ? NULL : q->work->claims.reading;
 
         if (t != NULL)
             take_read_leased(&t->rows[t->row_count++], rows, i, COL_CLAIM_KEYS_RANK, q, t->sent_us);
@@ -819,7 +819,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct take *t = take_of(tasks[i]);
 
-        t->q->claims.reading = NULL;
+        queue_work(t->q)->claims.reading = NULL;
         take_sort(t->rows, t->row_count, false);
         end_take(t);
     }

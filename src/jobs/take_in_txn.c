@@ -137,7 +137,7 @@ static bool find_queues(struct take_in_txn *n) {
     for (size_t i = 0; i < n->count; i++) {
         struct queue *q = queue_find(n->list->keys[i]);
 
-        n->queues[i] = q == NULL || (q->id == 0 && !q->row.opening) ? NULL : q;
+        n->queues[i] = q == NULL || (q->id == 0 && !q->work->row.opening) ? NULL : q;
         some |= n->queues[i] != NULL;
     }
     return some;

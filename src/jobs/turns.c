@@ -7,11 +7,11 @@
 #define STRIDE (UINT64_C(1) << 20)
 
 bool turn_has_more(struct queue *q) {
-    return queue_budget(q) > q->claims.planned;
+    return queue_budget(q) > q->work->claims.planned;
 }
 
 bool turn_is_open(struct queue *q) {
-    return !q->row.opening && turn_has_more(q);
+    return !q->work->row.opening && turn_has_more(q);
 }
 
 static bool may_serve(const struct wait *w) {

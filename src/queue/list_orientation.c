@@ -12,16 +12,16 @@ struct orientation_task {
     struct task task;
     struct queue *q;
     enum list_end wish;
-    uint64_t period; /* the period without peers when the statement was sent; 0: there were peers */
+    uint32_t period; /* the period without peers when the statement was sent; 0: there were peers */
 };
 
 /* The number of the present period without peers, or of the last one. */
-static uint64_t period = 1;
+static uint32_t period = 1;
 
 bool list_orientation_is_known(const struct queue *q) {
     if (q->list.consume_end != END_NONE)
         return true;
-    return !q->list.asking && q->list.unset_in == period && !node_has_peers();
+    return !q->work->ends.asking && q->list.unset_in == period && !node_has_peers();
 }
 
 void list_orientation_peer_appeared(void) {
@@ -31,19 +31,19 @@ void list_orientation_peer_appeared(void) {
 void list_orientation_ask(struct queue *q, enum list_end wish) {
     struct orientation_task *t;
 
-    if (q->list.asking)
+    if (q->work->ends.asking)
         return;
     t = xcalloc(1, sizeof *t);
     t->q = q;
     t->wish = wish;
     task_init(&t->task, wish == END_NONE ? &op_read_consume_ends : &op_find_consume_ends);
-    q->list.asking = true;
+    queue_work(q)->ends.asking = true;
     q->users++;
     batch_add(&t->task);
 }
 
 void list_orientation_wait(struct queue *q, enum list_end wish, struct row_waiter *p) {
-    list_push_back(&q->list.waiters, &p->node);
+    list_push_back(&queue_work(q)->ends.waiters, &p->node);
     list_orientation_ask(q, wish);
 }
 
@@ -70,9 +70,9 @@ static void list_orientation_end(struct orientation_task *t, const struct op_err
     struct queue *q = t->q;
     struct list waiting;
 
-    q->list.asking = false;
+    queue_work(q)->ends.asking = false;
     list_init(&waiting);
-    list_splice_back(&waiting, &q->list.waiters);
+    list_splice_back(&waiting, &queue_work(q)->ends.waiters);
     row_waiters_run(&waiting, err);
     queue_signal(q);
     q->users--;

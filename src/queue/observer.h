@@ -29,8 +29,6 @@ struct queue_observer {
     void (*row_changed)(int32_t queue_id);
     /* Jobs of a queue that is not known here have changed, and could not be counted. */
     void (*uncounted)(int32_t queue_id);
-    /* The queue is about to be freed. */
-    void (*dropped)(struct queue *q);
 };
 
 /* NULL: there is no observer. */

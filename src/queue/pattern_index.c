@@ -133,9 +133,9 @@ static void set_ready(const struct queue *q) {
 static void pattern_index_add_queue(struct queue *q) {
     struct queue_pattern *g, *next;
 
-    if (q->matches.met)
+    if (q->has_matches)
         return;
-    q->matches.met = true;
+    q->has_matches = true;
     HASH_ITER(by_text, patterns.by_text, g, next) {
         pattern_index_compare(g, q);
     }
@@ -211,7 +211,7 @@ static bool settle_some(struct queue_pattern *g) {
         struct queue *q = queue_at(g->compared);
 
         left--;
-        if (q == NULL || !q->matches.met)
+        if (q == NULL || !q->has_matches)
             continue;
         pattern_index_compare(g, q);
         set_ready(q);
@@ -358,7 +358,7 @@ static struct queue *find_between(const struct queue_pattern *g, uint32_t from, 
 
         if (accept(q))
             return q;
-        if (queue_budget(q) <= 0 && q->claims.rows == 0)
+        if (queue_budget(q) <= 0 && q->work->claims.rows == 0)
             pattern_index_set_bit(patterns.ready, from, false);
         from++;
     }

@@ -98,7 +98,7 @@ static uint32_t queue_free_slot(void) {
 #define LOOKS_A_TURN 20000
 
 size_t queue_memory(const struct queue *q) {
-    return sizeof *q + q->name.len;
+    return sizeof *q + sizeof *q->work + q->name.len;
 }
 
 static void add_rowless(struct queue *q) {
@@ -115,8 +115,8 @@ static void remove_rowless(struct queue *q) {
 
 bool queue_is_unused(const struct queue *q) {
     return q->counters.total == 0 && q->counters.dead == 0 && q->users == 0 && q->leases == 0 &&
-           q->pause == 0 && q->settings == NULL && q->claims.rows == 0 && !q->row.opening &&
-           list_empty(&q->row.waiters) && list_empty(&q->counters.own->in_dirty);
+           q->pause == 0 && q->settings == NULL && q->work->claims.rows == 0 && !q->work->row.opening &&
+           list_empty(&q->work->row.waiters) && list_empty(&q->counters.own->in_dirty);
 }
 
 void queue_unwait(struct queue *q) {
@@ -159,14 +159,7 @@ static struct queue *queue_new(struct slice name) {
     q->created_us = clock_db();
     queue_counters_init(q);
     limits_init(q);
-    list_init(&q->in_ready);
-    list_init(&q->waiting.list);
-    list_init(&q->row.waiters);
-    list_init(&q->list.waiters);
-    list_init(&q->outbox.in_changed);
-    list_init(&q->outbox.in_ready);
-    list_init(&q->outbox.in_room);
-    list_init(&q->in_paused);
+    q->work = &queue_idle;
     list_init(&q->in_rowless);
     q->slot = queue_free_slot();
     queues.slots[q->slot] = q;
@@ -228,8 +221,7 @@ void queue_drop(struct queue *q) {
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
         queues.first_free = q->slot;
-    list_remove(&q->in_ready);
-    OBSERVE(dropped, q);
+    queue_work_drop(q);
     limits_drop(q);
     queue_history_drop(q);
     queue_latency_drop(q);
@@ -242,7 +234,7 @@ void queue_clear(void) {
     QUEUE_EACH(q) {
         queue_set_pause(q, 0);
         settings_clear(q);
-        set_shown(q, !list_empty(&q->waiting.list));
+        set_shown(q, !list_empty(&q->work->waiting.list));
         queue_counters_clear(q);
         position_clear(&q->scan);
         q->served = 0;
@@ -269,12 +261,17 @@ size_t queue_shown(void) {
 
 /* ---- pauses ---- */
 
+static void remove_paused(struct queue *q) {
+    if (!list_empty(&q->work->in_paused))
+        list_remove(&queue_work(q)->in_paused);
+}
+
 void queue_set_pause(struct queue *q, unsigned pause) {
     if ((pause & PAUSE_IN) == 0)
-        list_remove(&q->in_paused);
-    else if (list_empty(&q->in_paused))
-        list_push_back(&queues.paused_in, &q->in_paused);
-    q->pause = pause;
+        remove_paused(q);
+    else if (list_empty(&q->work->in_paused))
+        list_push_back(&queues.paused_in, &queue_work(q)->in_paused);
+    q->pause = (uint8_t)pause;
 }
 
 const char *queue_pause_name(unsigned pause) {

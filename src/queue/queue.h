@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "base/util.h"
 #include "queue/queue_counters.h"
+#include "queue/queue_work.h"
 #include "queue/scan_position.h"
 
 /*
@@ -21,12 +22,7 @@ struct claim_ahead;
 struct histogram;
 struct quantiles;
 struct history;
-struct take;
-struct trimming;
 struct queue_settings;
-
-/* Number of kinds of takes; take.c. */
-#define TAKE_KINDS 6
 
 /* The ends of a list; list_orientation.h. */
 enum list_end { END_NONE, END_LEFT, END_RIGHT };
@@ -60,61 +56,13 @@ extern const struct queue_limits queue_unlimited;
  * Written by list_orientation.c. */
 struct list_ends {
     enum list_end consume_end; /* END_NONE: not set, or not read yet */
-    uint64_t unset_in;         /* the period without peers in which it was read as not set; 0: in none */
-    bool asking;               /* a statement that reads or sets it has not ended */
-    struct list waiters;       /* struct row_waiter: requests that wait for the consume end */
-};
-
-/* The row in the database.
- * Written by queue_store.c. */
-struct queue_row {
-    struct list waiters; /* struct row_waiter: requests that wait for the id */
-    bool opening;        /* the row is being inserted or deleted */
-};
-
-/* The requests that wait for the queue by its name.
- * Written by waiters.c. */
-struct queue_waiters {
-    struct list list; /* struct wait, in order of arrival */
-    int64_t count;
-    uint64_t joined_by; /* arrival of the last waiter: a request may name the queue twice */
+    uint32_t unset_in;         /* the period without peers in which it was read as not set; 0: in none */
 };
 
 /* The patterns that match the name of the queue.
  * Written by pattern_index.c. */
 struct queue_matches {
     uint64_t *patterns; /* a set of indexes; NULL: none was compared */
-    bool met;           /* the name has been compared with all patterns */
-};
-
-/* Changes that peers are not told yet.
- * Written by outbox.c. */
-struct queue_outbox {
-    struct list in_changed; /* in the list of queues whose own counter share has changed */
-    struct list in_ready;   /* in the list of queues with ready jobs that peers do not know */
-    struct list in_room;    /* in the list of queues with a free concurrency slot */
-    struct job_key ready;   /* the first key of the ready jobs */
-    int64_t ready_count;    /* and their number */
-};
-
-/* Takes that have not ended.
- * Written by take.c. */
-struct queue_claims {
-    int64_t rows;      /* rows that they requested */
-    int64_t last_rows; /* the part requested from the last end; such takes remove no redelivery keys */
-    int64_t planned;   /* rows of takes in the transaction that is being planned */
-    int64_t kept;      /* jobs that were taken for requests whose other takes have not ended */
-    struct take *latest[TAKE_KINDS]; /* the last take of the kind; NULL: its statement is built */
-    struct take *reading;            /* take by redelivery keys whose rows are being read */
-};
-
-/* Jobs that are being added.
- * Written by add.c. */
-struct queue_adds {
-    int64_t accepted;     /* accepted jobs that their commit will queue */
-    int64_t sent;         /* the part of them that is sent, and not handed off to a waiter */
-    int64_t pushes_sent;  /* elements in sent pushes, repetitions included */
-    int64_t pushes_ended; /* the part of pushes_sent whose transaction has ended */
 };
 
 /* Its jobs that wait for predecessors; waiting_count() reads it.
@@ -138,12 +86,10 @@ struct queue {
     int64_t named_us;   /* clock_mono() when a command last named it; unused queues are forgotten */
     bool hidden;        /* QUEUE_HIDDEN */
     bool shown;         /* clients see it, queue_show(); false while it has had delayed jobs only */
-    unsigned pause;     /* enum queue_pause */
-    int pausing;        /* PAUSE OUT statements that have not ended; claims sent after them find it paused */
-    int moving;         /* RENAMEs over CONN_LARGE from or to the queue; until their end no claims are sent */
-    struct list in_paused;           /* in the list of queues that are paused in */
+    bool has_matches;   /* its name has been compared with all patterns; pattern_index.c */
+    uint8_t pause;      /* enum queue_pause */
+    struct list_ends list;
     struct list in_rowless;          /* in the list of queues without a row */
-    struct list in_ready;            /* in the list of queues whose waiters the next transaction may serve */
     struct queue_settings *settings; /* NULL: nothing was set; settings.h */
     struct history *history;         /* NULL: none; queue_history.h */
     int64_t asked_us;        /* clock_mono() when HISTORY last asked for it; 0: it is kept without that */
@@ -154,17 +100,11 @@ struct queue {
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */
     struct queue_counters counters;
     struct scan_position scan;
-    struct queue_claims claims;
-    struct claim_ahead *ahead; /* NULL: no jobs are claimed ahead; written by claim_ahead.c */
-    struct queue_adds adds;
+    const struct queue_work *work; /* queue_idle, or its own record; queue_work.h */
+    struct claim_ahead *ahead;     /* NULL: no jobs are claimed ahead; written by claim_ahead.c */
     struct queue_after after;
-    struct queue_waiters waiting;
     struct queue_matches matches;
     const struct queue_limits *limits; /* queue_unlimited, or its own */
-    struct list_ends list;
-    struct trimming *trim; /* LTRIM: the queued task that equal requests join; NULL: none */
-    struct queue_row row;
-    struct queue_outbox outbox;
 };
 
 void queue_init(void);
@@ -187,7 +127,7 @@ void queue_show(struct queue *q);
 size_t queue_shown(void);
 /* True if the queue has no jobs, and no request points to it. */
 bool queue_is_unused(const struct queue *q);
-/* The memory of the queue on this server, in bytes. */
+/* The memory of the queue on this server while it is in use, in bytes. */
 size_t queue_memory(const struct queue *q);
 /* A command that waits for a name creates a queue without a row. If these queues take more than 8 MB, this
  * frees the oldest unused ones. Do not call it while a pointer to a queue is not counted in its users. It
@@ -237,11 +177,11 @@ static inline int64_t queue_leased(const struct queue *q) {
 void queue_set_pause(struct queue *q, unsigned pause);
 /* True if no claim may be sent, because the queue is paused out or about to be. */
 static inline bool queue_is_shut(const struct queue *q) {
-    return (q->pause & PAUSE_OUT) != 0 || q->pausing > 0;
+    return (q->pause & PAUSE_OUT) != 0 || q->work->pausing > 0;
 }
 /* A word for q->pause: none, in, out or all. */
 const char *queue_pause_name(unsigned pause);
-/* The queues that are paused in: struct queue, linked by in_paused. */
+/* The queues that are paused in: struct queue_work, linked by in_paused. */
 struct list *queue_paused_in(void);
 
 #endif

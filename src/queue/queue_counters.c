@@ -348,7 +348,7 @@ struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {
 }
 
 void queue_note_body(struct queue *q, size_t len) {
-    if (q->counters.total <= 0 && q->adds.accepted <= 0)
+    if (q->counters.total <= 0 && q->work->adds.accepted <= 0)
         q->counters.largest_body = 0;
     if (len + JOB_BYTES > q->counters.largest_body)
         q->counters.largest_body = len + JOB_BYTES;

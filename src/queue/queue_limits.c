@@ -52,7 +52,7 @@ int64_t limits_group_interval_us(const struct queue *q) {
 }
 
 int64_t limits_server_room(const struct queue *q) {
-    int64_t room = q->limits->server_most - q->own_leases - q->claims.kept - q->claims.rows;
+    int64_t room = q->limits->server_most - q->own_leases - q->work->claims.kept - q->work->claims.rows;
 
     return room > 0 ? room : 0;
 }

@@ -15,16 +15,16 @@ static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t unscanned;
 
-    if (queue_is_shut(q) || q->moving > 0 || q->limits->state != LIMIT_OPEN)
+    if (queue_is_shut(q) || q->work->moving > 0 || q->limits->state != LIMIT_OPEN)
         return 0;
     if (!q->scan.may_have_more)
-        return returned > q->claims.last_rows ? returned - q->claims.last_rows : 0;
-    unscanned = q->counters.len - returned - q->claims.rows;
-    if (q->counters.suspect && unscanned < SUSPECT_BUDGET - q->claims.rows)
-        unscanned = SUSPECT_BUDGET - q->claims.rows;
+        return returned > q->work->claims.last_rows ? returned - q->work->claims.last_rows : 0;
+    unscanned = q->counters.len - returned - q->work->claims.rows;
+    if (q->counters.suspect && unscanned < SUSPECT_BUDGET - q->work->claims.rows)
+        unscanned = SUSPECT_BUDGET - q->work->claims.rows;
     /* len may be too small for a moment, so a claim always requests at least one row. */
     if (unscanned < 1)
-        unscanned = q->claims.rows == 0 ? 1 : 0;
+        unscanned = q->work->claims.rows == 0 ? 1 : 0;
     return returned + unscanned;
 }
 
@@ -39,19 +39,19 @@ int64_t queue_budget(const struct queue *q) {
 }
 
 bool queue_is_awaited(struct queue *q) {
-    return !list_empty(&q->waiting.list) || patterns_wait_for(q);
+    return !list_empty(&q->work->waiting.list) || patterns_wait_for(q);
 }
 
 void queue_signal(struct queue *q) {
     patterns_note_queue(q);
-    if (list_empty(&q->in_ready) && queue_is_awaited(q))
-        list_push_back(&signalled, &q->in_ready);
+    if (list_empty(&q->work->in_ready) && queue_is_awaited(q))
+        list_push_back(&signalled, &queue_work(q)->in_ready);
 }
 
 struct queue *queue_next_signalled(void) {
     struct list *node = list_pop_front(&signalled);
 
-    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_ready);
+    return node == NULL ? NULL : LIST_ENTRY(node, struct queue_work, in_ready)->q;
 }
 
 /* A job that became ready again may have freed a concurrency slot. */
@@ -121,7 +121,7 @@ void queue_scan_after(struct queue *q, struct job_key key) {
 }
 
 bool queue_misses_jobs(const struct queue *q) {
-    return q->counters.len > 0 && position_is_exhausted(&q->scan) && q->claims.rows == 0;
+    return q->counters.len > 0 && position_is_exhausted(&q->scan) && q->work->claims.rows == 0;
 }
 
 struct job_key queue_first_key(const struct queue *q) {

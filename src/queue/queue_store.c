@@ -33,7 +33,7 @@ static void start_opening(struct queue *q, enum list_end consume_end) {
     struct queue_task *t = task_new(q, &op_open_queues);
 
     t->consume_end = consume_end;
-    q->row.opening = true;
+    queue_work(q)->row.opening = true;
     batch_add(&t->task);
 }
 
@@ -41,8 +41,8 @@ void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_
     static uint64_t arrivals;
 
     p->arrival = ++arrivals;
-    list_push_back(&q->row.waiters, &p->node);
-    if (!q->row.opening)
+    list_push_back(&queue_work(q)->row.waiters, &p->node);
+    if (!q->work->row.opening)
         start_opening(q, consume_end);
 }
 
@@ -99,7 +99,7 @@ static void end_row_waiters(struct queue *q, const struct op_error *err) {
     struct list waiting;
 
     list_init(&waiting);
-    list_splice_back(&waiting, &q->row.waiters);
+    list_splice_back(&waiting, &queue_work(q)->row.waiters);
     row_waiters_run(&waiting, err);
 }
 
@@ -132,10 +132,10 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
 
-        t->q->row.opening = false;
+        queue_work(t->q)->row.opening = false;
         some_unopened |= t->q->id == 0;
         if (t->q->id != 0)
-            list_splice_back(&waiting, &t->q->row.waiters);
+            list_splice_back(&waiting, &queue_work(t->q)->row.waiters);
         free(t);
     }
     /* A client that sent jobs to several new queues expects their order. Clients that wait for all of these queues
@@ -150,7 +150,7 @@ void queue_open_again(void) {
         return;
     some_unopened = false;
     QUEUE_EACH(q) {
-        if (!q->row.opening && !list_empty(&q->row.waiters))
+        if (!q->work->row.opening && !list_empty(&q->work->row.waiters))
             start_opening(q, END_NONE);
     }
 }
@@ -158,7 +158,7 @@ void queue_open_again(void) {
 static void open_fail(struct task *task, const struct op_error *err) {
     struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
 
-    t->q->row.opening = false;
+    queue_work(t->q)->row.opening = false;
     end_row_waiters(t->q, err);
     free(t);
 }
@@ -172,7 +172,7 @@ void queue_forget(struct queue *q) {
         queue_drop(q);
         return;
     }
-    q->row.opening = true;
+    queue_work(q)->row.opening = true;
     batch_add(&task_new(q, &op_drop_queues)->task);
 }
 
@@ -187,11 +187,11 @@ static void queue_store_drop_encode(struct params *p, struct task *t) {
 /* A request that came while the statement ran needs the row. If the row was not deleted, it may have jobs
  * that peers added. */
 static void dropped(struct queue *q) {
-    q->row.opening = false;
+    queue_work(q)->row.opening = false;
     if (q->id != 0) {
         end_row_waiters(q, NULL);
         queue_signal(q);
-    } else if (!list_empty(&q->row.waiters)) {
+    } else if (!list_empty(&q->work->row.waiters)) {
         start_opening(q, END_NONE);
     } else if (q->users == 0) {
         queue_drop(q);
@@ -217,7 +217,7 @@ static void drop_fail(struct task *task, const struct op_error *err) {
     struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
 
     (void)err;
-    t->q->row.opening = false;
+    queue_work(t->q)->row.opening = false;
     end_row_waiters(t->q, NULL);
     queue_signal(t->q);
     free(t);

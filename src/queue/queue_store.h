@@ -31,7 +31,7 @@ void row_waiters_run(struct list *waiting, const struct op_error *err);
 
 /* A queue with row waiters is not open: requests that come now must not overtake them. */
 static inline bool queue_is_open(const struct queue *q) {
-    return q->id != 0 && !q->row.opening && list_empty(&q->row.waiters);
+    return q->id != 0 && !q->work->row.opening && list_empty(&q->work->row.waiters);
 }
 
 /* Calls p->ready when the queue has its row: at once if the queue is open. */

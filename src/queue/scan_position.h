@@ -18,14 +18,14 @@
  */
 struct scan_position {
     struct job_key position;
-    bool may_have_more;   /* there may be ready jobs after the position */
-    bool ranked;          /* the queue had jobs with a priority */
     uint64_t resets;      /* how often the position was set; scans sent before that do not move it */
     struct job_key *keys; /* redelivery keys, a binary heap by job_key_before() */
-    size_t key_count;
-    size_t key_cap;
-    struct list sent; /* struct queue_scan of scans that have not ended */
-    size_t apart;     /* the number of those after position_note_apart() */
+    uint32_t key_count;
+    uint32_t key_cap;
+    struct list sent;   /* struct queue_scan of scans that have not ended */
+    uint32_t apart;     /* the number of those after position_note_apart() */
+    bool may_have_more; /* there may be ready jobs after the position */
+    bool ranked;        /* the queue had jobs with a priority */
 };
 
 /* A scan that was sent and has not ended, and the state when it was sent. The scan may have missed jobs that

@@ -157,10 +157,10 @@ static void waiters_insert(struct list *waiters_of, struct wait *w) {
 }
 
 static void join_queue(struct wait *w, struct queue *q) {
-    if (q->waiting.joined_by != w->taker->arrival) {
-        waiters_insert(&q->waiting.list, w);
-        q->waiting.joined_by = w->taker->arrival;
-        q->waiting.count++;
+    if (q->work->waiting.joined_by != w->taker->arrival) {
+        waiters_insert(&queue_work(q)->waiting.list, w);
+        queue_work(q)->waiting.joined_by = w->taker->arrival;
+        queue_work(q)->waiting.count++;
     }
     if (queue_budget(q) > 0)
         queue_signal(q);
@@ -200,8 +200,8 @@ static void leave_all(struct taker *taker) {
             leave_pattern(w->from.pattern);
             continue;
         }
-        w->from.q->waiting.count--;
-        w->from.q->waiting.joined_by = 0;
+        queue_work(w->from.q)->waiting.count--;
+        queue_work(w->from.q)->waiting.joined_by = 0;
     }
     waiters.blocked--;
     if (taker->client != NULL)
@@ -352,7 +352,7 @@ void taker_wait(struct taker *taker) {
 
 /* A claim for another request may bring more jobs than that request takes. */
 static bool is_claimed(struct queue *q) {
-    return q->claims.rows > 0;
+    return q->work->claims.rows > 0;
 }
 
 /* A peer may have added jobs whose notification has not arrived. A request that waits gets it later, but
@@ -403,7 +403,7 @@ static void get_go_on(struct taker *taker) {
         taker_wait(taker);
 }
 
-static struct taker *earlier(struct taker *taker, struct list *waiters_of) {
+static struct taker *earlier(struct taker *taker, const struct list *waiters_of) {
     struct taker *first = list_empty(waiters_of) ? NULL : taker_of(waiters_of->next);
 
     return taker == NULL || (first != NULL && first->arrival < taker->arrival) ? first : taker;
@@ -411,11 +411,11 @@ static struct taker *earlier(struct taker *taker, struct list *waiters_of) {
 
 /* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
 static struct taker *waiters_first_waiting(struct queue *q) {
-    struct taker *taker = earlier(NULL, &q->waiting.list);
+    struct taker *taker = earlier(NULL, &q->work->waiting.list);
     struct queue_pattern *pattern;
     uint32_t from = 0;
 
-    while (!q->row.opening && (pattern = patterns_next_waiting(q, &from)) != NULL)
+    while (!q->work->row.opening && (pattern = patterns_next_waiting(q, &from)) != NULL)
         taker = earlier(taker, &pattern->waiters);
     return taker;
 }
@@ -444,7 +444,7 @@ struct taker *taker_find_older(const struct taker *taker, struct queue *q) {
 struct taker *waiters_find_taker(struct queue *q) {
     struct taker *taker;
 
-    if (!queue_is_awaited(q) || q->adds.sent > 0 || q->claims.rows > 0 || queue_is_shut(q) ||
+    if (!queue_is_awaited(q) || q->work->adds.sent > 0 || q->work->claims.rows > 0 || queue_is_shut(q) ||
         q->limits->is_held_back || queue_budget(q) > 0)
         return NULL;
     taker = waiters_first(q);

@@ -297,6 +297,7 @@ static const struct periodic {
     { SECOND_TICKS, false, bootstrap_retry },
     { SECOND_TICKS / 2, false, txn_bounds_check_time },
     { 1, true, queues_tick },
+    { 1, true, queue_works_tick },
     { 1, true, queue_survey_tick },
     { 1, true, queue_open_again },
     { SECOND_TICKS, true, page_queues },

@@ -181,7 +181,7 @@ static inline void getters_stop(void) {
     assert_int_equal(waiters_blocked(), 0);
     assert_true(timers_next() == INT64_MAX);
     QUEUE_EACH(q) {
-        assert_true(list_empty(&q->waiting.list));
+        assert_true(list_empty(&q->work->waiting.list));
         assert_int_equal(q->users, 0);
         queue_drop(q);
     }
@@ -242,7 +242,7 @@ static inline const char *waiting_for(const char *name) {
     size_t len = 0;
 
     text[0] = '\0';
-    LIST_EACH(node, &queue_named(name)->waiting.list) {
+    LIST_EACH(node, &queue_named(name)->work->waiting.list) {
         struct taker *g = LIST_ENTRY(node, struct wait, node)->taker;
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%d", len > 0 ? " " : "",

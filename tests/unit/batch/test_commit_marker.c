@@ -58,8 +58,8 @@ static int stop(void **state) {
     node_forget(node_get(OTHER));
     assert_true(batch_idle());
     assert_true(timers_next() == INT64_MAX);
-    assert_int_equal(queue_named("q1")->adds.accepted, 0);
-    assert_int_equal(queue_named("q1")->adds.sent, 0);
+    assert_int_equal(queue_named("q1")->work->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 0);
     getters_stop();
     return 0;
 }

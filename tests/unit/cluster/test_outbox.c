@@ -162,14 +162,14 @@ static void test_ready_and_wanted_here(void **state) {
     struct queue *q = open_queue(7);
 
     (void)state;
-    list_push_back(&q->waiting.list, &waiter);
+    list_push_back(&queue_work(q)->waiting.list, &waiter);
     queue_job_ready(q, key_of(7, 0, 50));
     assert_has(true, false);
     assert_told(" q7,1,0,0,0,0");
     list_remove(&waiter);
-    q->claims.rows = 1;
+    queue_work(q)->claims.rows = 1;
     assert_has(false, false);
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     assert_has(true, true);
     assert_told(" a7,0,50,1");
 }
@@ -232,7 +232,7 @@ static void test_dropped_without_other_servers(void **state) {
     outbox_send_all();
     outbox_set_shared(false);
     assert_has(false, false);
-    assert_int_equal(q->outbox.ready_count, 0);
+    assert_int_equal(q->work->outbox.ready_count, 0);
     assert_told("");
     outbox_set_shared(true);
     assert_told(" q7,1,0,0,0,0");
@@ -361,7 +361,7 @@ static void test_the_longest_numbers(void **state) {
         q->counters.oldest_due_us = INT64_MIN;
         OBSERVE(counted, q);
         queue_receive_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
-        q->outbox.ready_count = INT64_MAX - 1;
+        queue_work(q)->outbox.ready_count = INT64_MAX - 1;
         OBSERVE(ready, q, key_of(q->id, INT16_MIN, INT64_MIN + 1), 1);
     }
     for (size_t size = 150; size < sizeof told; size += 13)

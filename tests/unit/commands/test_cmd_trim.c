@@ -56,7 +56,7 @@ static int start(void **state) {
 static int stop(void **state) {
     (void)state;
     assert_true(batch_idle());
-    assert_null(queue_named("q1")->trim);
+    assert_null(queue_named("q1")->work->trim);
     getters_stop();
     buf_free(&replies);
     return 0;

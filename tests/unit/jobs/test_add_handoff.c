@@ -173,10 +173,10 @@ static void test_alike_but_for_the_owner(void **state) {
     assert_int_equal(fake_count(fake_write_conn()), 2);
     for (size_t i = 0; i < 4; i++)
         assert_owner(i, i < 2);
-    assert_int_equal(queue_named("q1")->adds.sent, 2);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 2);
     commit();
     assert_replies("1:q1=a add:D 2:q1=a add:D add:D add:D");
-    assert_int_equal(queue_named("q1")->adds.sent, 0);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 0);
 }
 
 /* ---- without a handoff ---- */
@@ -243,7 +243,7 @@ static void test_not_past_a_job_under_way(void **state) {
     add("ADDJOB q1 c 0");
     fake_fail(fake_write_conn(), 0, "22000");
     assert_replies("add:D add:DBERR");
-    assert_int_equal(queue_named("q1")->adds.sent, 0);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 0);
     batch_flush();
     commit();
     waiters_end_all(NULL);
@@ -359,7 +359,7 @@ static void test_job_is_refused(void **state) {
     fake_fail(fake_write_conn(), 0, "54000");
     assert_replies("add:DBERR");
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->work->adds.accepted, 0);
     assert_int_equal(queue_named("q1")->counters.total, 0);
 }
 
@@ -378,7 +378,7 @@ static void test_txn_is_lost(void **state) {
     commit();
     assert_replies("add:D");
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->work->adds.accepted, 0);
 }
 
 static void test_lost_with_a_disconnected_client(void **state) {
@@ -425,7 +425,7 @@ static void test_not_sent_in_time(void **state) {
     batch_flush();
     assert_int_equal(fake_write_conn()->state, DB_READY);
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->work->adds.accepted, 0);
     assert_int_equal(queue_named("q1")->users, 1);
 }
 
@@ -440,14 +440,14 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     batch_flush();
     assert_int_equal(fake_write_conn()->sent_txns, 1);
     assert_int_equal(fake_count(fake_write_conn()), 2);
-    assert_int_equal(queue_named("q1")->adds.sent, 1);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 1);
     timers_run(clock_mono() + 100 * US_PER_MS);
-    assert_int_equal(queue_named("q1")->adds.sent, 1);
-    assert_int_equal(queue_named("q1")->adds.accepted, 2);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 1);
+    assert_int_equal(queue_named("q1")->work->adds.accepted, 2);
     assert_replies("add:NOREPL");
     commit();
     assert_replies("1:q1=a add:D add:D");
-    assert_int_equal(queue_named("q1")->adds.sent, 0);
+    assert_int_equal(queue_named("q1")->work->adds.sent, 0);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)

@@ -47,8 +47,8 @@ static int stop(void **state) {
     (void)state;
     waiters_end_all(NULL);
     assert_true(batch_idle());
-    assert_int_equal(q->adds.accepted, 0);
-    assert_int_equal(q->claims.rows, 0);
+    assert_int_equal(q->work->adds.accepted, 0);
+    assert_int_equal(q->work->claims.rows, 0);
     getters_stop();
     buf_free(&replies);
     return 0;

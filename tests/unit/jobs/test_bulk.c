@@ -363,7 +363,7 @@ static void test_more_than_counted_are_renamed_apart(void **state) {
     assert_replied("");
     commit_apart(1, 1001, 0);
     assert_replied("+OK");
-    assert_int_equal(from->moving, 0);
+    assert_int_equal(from->work->moving, 0);
 }
 
 static void on_txn_joined(struct client_txn *ct) {

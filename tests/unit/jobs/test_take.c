@@ -38,9 +38,9 @@ static struct job_key scan_position(const char *queue) {
 static void assert_rests(const char *queue, int64_t len) {
     const struct queue *q = queue_named(queue);
 
-    assert_int_equal(q->claims.rows, 0);
+    assert_int_equal(q->work->claims.rows, 0);
     for (size_t i = 0; i < TAKE_KINDS; i++)
-        assert_null(q->claims.latest[i]);
+        assert_null(q->work->claims.latest[i]);
     assert_int_equal(q->counters.len, len);
 }
 
@@ -503,7 +503,7 @@ static void test_lost(void **state) {
     PQclear(rows[0]);
     fake_lose(fake_write_conn());
     assert_replies("");
-    assert_int_equal(queue_named("q1")->claims.rows, 0);
+    assert_int_equal(queue_named("q1")->work->claims.rows, 0);
     fake_write_conn()->state = DB_READY;
     fake_commit_all();
     assert_replies("1:q1=2");

@@ -183,9 +183,9 @@ static int64_t count_ready(const struct queue *q) {
 static void check_books(void) {
     QUEUE_EACH(q) {
         assert_int_equal(q->counters.len, count_ready(q));
-        assert_int_equal(q->claims.rows, 0);
+        assert_int_equal(q->work->claims.rows, 0);
         for (size_t i = 0; i < TAKE_KINDS; i++)
-            assert_null(q->claims.latest[i]);
+            assert_null(q->work->claims.latest[i]);
     }
     for (int i = 0; i < fake_job_count; i++)
         assert_int_equal(fake_jobs[i].leased, lease_known(fake_jobs[i].key.id));
@@ -195,7 +195,7 @@ static void check_books(void) {
 static void check_rest(void) {
     check_books();
     QUEUE_EACH(q) {
-        assert_true(list_empty(&q->waiting.list) || count_ready(q) == 0);
+        assert_true(list_empty(&q->work->waiting.list) || count_ready(q) == 0);
     }
 }
 

@@ -164,9 +164,9 @@ static void test_queues_that_go_empty(void **state) {
     queue_signal(q);
     assert_next(g, "a");
     empty(q);
-    q->claims.rows = 1;
+    queue_work(q)->claims.rows = 1;
     assert_null(pattern_find(g, nothing));
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     q->scan.may_have_more = true;
     assert_next(g, "a");
     q->scan.may_have_more = false;

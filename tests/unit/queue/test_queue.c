@@ -253,9 +253,9 @@ static void test_budget(void **state) {
     for (int i = 1; i <= 3; i++)
         queue_job_returned(q, key_of(-1, i));
     assert_int_equal(queue_budget(q), 13);
-    q->claims.rows = 4;
+    queue_work(q)->claims.rows = 4;
     assert_int_equal(queue_budget(q), 9);
-    q->claims.rows = 10;
+    queue_work(q)->claims.rows = 10;
     assert_int_equal(queue_budget(q), 3);
     queue_set_pause(q, PAUSE_IN);
     assert_int_equal(queue_budget(q), 3);
@@ -264,7 +264,7 @@ static void test_budget(void **state) {
     queue_set_pause(q, PAUSE_IN | PAUSE_OUT);
     assert_int_equal(queue_budget(q), 0);
     queue_set_pause(q, 0);
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     q->scan.may_have_more = false;
     assert_int_equal(queue_budget(q), 3);
 }
@@ -276,9 +276,9 @@ static void test_budget_of_a_wrong_count(void **state) {
     (void)state;
     q->scan.may_have_more = true;
     assert_int_equal(queue_budget(q), 1);
-    q->claims.rows = 1;
+    queue_work(q)->claims.rows = 1;
     assert_int_equal(queue_budget(q), 0);
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     q->counters.len = -5;
     assert_int_equal(queue_budget(q), 1);
     position_add_key(&q->scan, key_of(0, 1));
@@ -291,7 +291,7 @@ static void test_rewind(void **state) {
     (void)state;
     q->scan.position = key_of(0, 100);
     queue_job_returned(q, key_of(0, 50));
-    list_push_back(&q->waiting.list, &waiter);
+    list_push_back(&queue_work(q)->waiting.list, &waiter);
     queue_reset_scan(q);
     assert_true(job_key_before(q->scan.position, key_of(INT16_MIN, 1)));
     assert_int_equal(q->scan.key_count, 0);
@@ -306,7 +306,7 @@ static void test_walk_from(void **state) {
     (void)state;
     q->scan.position = key_of(0, 100);
     position_add_key(&q->scan, key_of(0, 3));
-    list_push_back(&q->waiting.list, &waiter);
+    list_push_back(&queue_work(q)->waiting.list, &waiter);
     queue_scan_from(q, key_of(0, 200));
     assert_true(same_key(q->scan.position, key_of(0, 100)));
     assert_true(q->scan.may_have_more);
@@ -340,9 +340,9 @@ static void test_misses_jobs(void **state) {
     assert_false(queue_misses_jobs(q));
     q->counters.len = 1;
     assert_true(queue_misses_jobs(q));
-    q->claims.rows = 1;
+    queue_work(q)->claims.rows = 1;
     assert_false(queue_misses_jobs(q));
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     position_add_key(&q->scan, key_of(0, 1));
     assert_false(queue_misses_jobs(q));
 }
@@ -393,8 +393,8 @@ static void test_signals(void **state) {
     (void)state;
     queue_signal(a);
     assert_null(queue_next_signalled());
-    list_push_back(&a->waiting.list, &waiter);
-    list_push_back(&b->waiting.list, &other);
+    list_push_back(&queue_work(a)->waiting.list, &waiter);
+    list_push_back(&queue_work(b)->waiting.list, &other);
     queue_job_ready(b, key_of(0, 1));
     queue_job_returned(a, key_of(0, 1));
     queue_job_ready(b, key_of(0, 2));
@@ -410,7 +410,7 @@ static void test_signalled_queue_is_dropped(void **state) {
     struct queue *q = open_queue("q", 1);
 
     (void)state;
-    list_push_back(&q->waiting.list, &waiter);
+    list_push_back(&queue_work(q)->waiting.list, &waiter);
     queue_signal(q);
     queue_count_in(q, 1);
     queue_drop(q);
@@ -422,7 +422,7 @@ static int paused_in(void) {
     int count = 0;
 
     LIST_EACH(node, queue_paused_in())
-        count += (LIST_ENTRY(node, struct queue, in_paused)->pause & PAUSE_IN) != 0 ? 1 : 1000;
+        count += (LIST_ENTRY(node, struct queue_work, in_paused)->q->pause & PAUSE_IN) != 0 ? 1 : 1000;
     return count;
 }
 
@@ -615,7 +615,7 @@ static void test_clear(void **state) {
     struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
 
     (void)state;
-    list_push_back(&b->waiting.list, &waiter);
+    list_push_back(&queue_work(b)->waiting.list, &waiter);
     queue_job_ready(a, key_of(0, 5));
     queue_job_returned(a, key_of(0, 2));
     queue_count_in(a, 1);

@@ -10,14 +10,17 @@
 #include <cmocka.h>
 #include "net/worker.h"
 #include "queue/lease.h"
+#include "queue/queue.h"
 
-/* Arrays that double are full at this number, so the figures are those of a server with any power of two. */
+/* Arrays that double are full at these numbers. */
 #define LEASES (1 << 17)
+#define QUEUES (1 << 17)
 #define WORKERS 100
 
 /* doc/tuning.md states these figures. */
 #define LEASE_BYTES 112
 #define NEW_LEASE_BYTES 160
+#define QUEUE_BYTES 480
 
 /* The allocator of a sanitizer adds bytes of its own, and mallinfo2() does not count them. */
 #ifdef __SANITIZE_ADDRESS__
@@ -77,9 +80,49 @@ static void test_lease(void **state) {
     assert_true(!counts_bytes || used_bytes() - before < LEASES * (size_t)16);
 }
 
+static void make_queues(void) {
+    char name[20];
+
+    for (int32_t id = 1; id <= QUEUES; id++) {
+        struct queue *q;
+
+        snprintf(name, sizeof name, "queue-%06d", id);
+        q = queue_get(slice_str(name));
+        queue_set_id(q, id);
+        queue_show(q);
+    }
+    assert_int_equal(queue_count(), QUEUES);
+}
+
+static void use_queues(void) {
+    QUEUE_EACH(q)
+    queue_work(q)->claims.rows++;
+    QUEUE_EACH(q)
+    queue_work(q)->claims.rows--;
+}
+
+/* The second time all queues have been in use. */
+static void test_unused_queue(void **state) {
+    size_t before = used_bytes();
+
+    (void)state;
+    queue_init();
+    make_queues();
+    assert_bytes_each(before, QUEUES, QUEUE_BYTES);
+    use_queues();
+    for (int i = 0; i < 100; i++)
+        queue_works_tick();
+    assert_bytes_each(before, QUEUES, QUEUE_BYTES);
+    QUEUE_EACH(q) {
+        queue_drop(q);
+    }
+    assert_int_equal(queue_count(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lease),
+        cmocka_unit_test(test_unused_queue),
     };
 
     return cmocka_run_group_tests_name("queue_bytes", tests, NULL, NULL);

@@ -314,11 +314,11 @@ static void test_doubtful_budget(void **state) {
     q->counters.suspect = true;
     budget = queue_budget(q);
     assert_true(budget > 10);
-    q->claims.rows = 5;
+    queue_work(q)->claims.rows = 5;
     assert_int_equal(queue_budget(q), budget - 5);
-    q->claims.rows = (uint32_t)budget;
+    queue_work(q)->claims.rows = (uint32_t)budget;
     assert_int_equal(queue_budget(q), 0);
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     q->counters.len = 100000;
     assert_int_equal(queue_budget(q), 100000);
     q->scan.may_have_more = false;

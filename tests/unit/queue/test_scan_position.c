@@ -119,7 +119,7 @@ static void send_claim(void) {
         sent_claim.scan.snapshot_end =
             own_last_id + (int64_t)random_below((uint64_t)(last_id - own_last_id) + 1);
     }
-    q->claims.rows = (int64_t)slots;
+    queue_work(q)->claims.rows = (int64_t)slots;
     sent_claim.sent = true;
     sent_claim.executed = false;
 }
@@ -169,7 +169,7 @@ static void land(void) {
                          sent_claim.limit > 0);
         position_end(&sent_claim.scan);
     }
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     sent_claim.sent = false;
 }
 
@@ -192,7 +192,7 @@ static void lose(void) {
         queue_scan_from(q, sent_claim.scan.start);
     if (sent_claim.scans)
         position_end(&sent_claim.scan);
-    q->claims.rows = 0;
+    queue_work(q)->claims.rows = 0;
     sent_claim.sent = false;
 }
 

@@ -63,7 +63,7 @@ static void test_order_of_arrival(void **state) {
     wait_for(1, "q1");
     wait_for(2, "q1");
     assert_waiting("q1", "3 1 2");
-    assert_int_equal(queue_named("q1")->waiting.count, 3);
+    assert_int_equal(queue_named("q1")->work->waiting.count, 3);
     assert_int_equal(waiters_blocked(), 3);
     assert_true(getters[3].client.blocked);
     assert_ptr_equal(getters[3].client.taker, taker_of(3));
@@ -89,7 +89,7 @@ static void test_several_queues(void **state) {
     assert_waiting("q1", "3");
     assert_waiting("q2", "2");
     assert_waiting("q3", "2 3");
-    assert_int_equal(queue_named("q1")->waiting.count, 1);
+    assert_int_equal(queue_named("q1")->work->waiting.count, 1);
     assert_int_equal(waiters_blocked(), 2);
     taker_end_empty(taker_of(1));
     assert_int_equal(queue_named("q3")->users, 2);
@@ -290,7 +290,7 @@ static void test_back_to_the_old_place(void **state) {
     assert_waiting("q2", "2 4");
     in_vain(1);
     assert_waiting("q1", "1 2 3 4 5");
-    assert_int_equal(queue_named("q1")->waiting.count, 5);
+    assert_int_equal(queue_named("q1")->work->waiting.count, 5);
     assert_int_equal(waiters_blocked(), 5);
     assert_replies("");
 }
@@ -560,7 +560,7 @@ static void check_lists(void) {
         uint64_t last = 0;
         int64_t count = 0;
 
-        LIST_EACH(node, &q->waiting.list) {
+        LIST_EACH(node, &q->work->waiting.list) {
             struct taker *g = LIST_ENTRY(node, struct wait, node)->taker;
             int number = getter_number(getter_of(g->client));
 
@@ -569,7 +569,7 @@ static void check_lists(void) {
             last = arrival_of[number];
             count++;
         }
-        assert_int_equal(q->waiting.count, count);
+        assert_int_equal(q->work->waiting.count, count);
     }
 }
 
