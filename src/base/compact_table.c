@@ -3,15 +3,9 @@
 
 #include <stdlib.h>
 
-/* Entries for each chain, on average. */
-#define CHAIN_LENGTH 2
 #define FIRST_HEADS 16
-
-static struct compact_link **head_of(const struct compact_table *t, unsigned hash) {
-    size_t at = hash & t->mask;
-
-    return &t->heads[at < t->chains ? at : at & (t->mask >> 1)];
-}
+/* With fewer entries for this number of chains, chains are ended. */
+#define FEW 8
 
 static void push(struct compact_link **head, struct compact_link *link) {
     link->next = *head;
@@ -49,15 +43,28 @@ static void add_chain(struct compact_table *t) {
         divide_chain(t, &t->heads[new &(t->mask >> 1)], new);
 }
 
+/* Moves the entries of the last chain to the chain that had them before. */
+static void end_chain(struct compact_table *t) {
+    struct compact_link **at = &t->heads[(t->chains - 1) & (t->mask >> 1)];
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = t->heads[--t->chains];
+    if (t->chains - 1 <= t->mask >> 1)
+        t->mask >>= 1;
+}
+
 void compact_add(struct compact_table *t, unsigned hash, struct compact_link *link) {
-    if (t->count >= t->chains * CHAIN_LENGTH)
+    if (t->count >= t->chains)
         add_chain(t);
-    push(head_of(t, hash), link);
+    else if (t->count < t->chains / FEW && t->chains > FIRST_HEADS)
+        end_chain(t);
+    push(&t->heads[compact_chain(t, hash)], link);
     t->count++;
 }
 
 void compact_remove(struct compact_table *t, unsigned hash, struct compact_link *link) {
-    struct compact_link **at = head_of(t, hash);
+    struct compact_link **at = &t->heads[compact_chain(t, hash)];
 
     while (*at != link)
         at = &(*at)->next;

@@ -5,10 +5,11 @@
 #include "base/util.h"
 
 /*
- * A hash table that takes 12 bytes for each entry: a link in the entry, and half a head of a chain. It is for objects of
- * which a server has millions. hash.h is simpler, and takes 60 bytes. The table has no order.
+ * A hash table that takes 16 bytes for each entry: a link in the entry, and a head of a chain. It is for objects of which
+ * a server has millions. hash.h is simpler, and takes 60 bytes. The table has no order.
  *
- * A new entry moves the entries of at most one chain, so no call takes long. The table keeps the memory of its heads.
+ * A new entry moves the entries of at most one chain, so no call takes long. The table keeps the memory of its heads. But
+ * if few entries are left, each new one ends a chain, so that the heads in use are close together.
  * Hashes are those of hash_key(), because clients choose many of the keys.
  */
 struct compact_link {
@@ -25,13 +26,16 @@ struct compact_table {
     size_t count;
 };
 
-/* A chain of entries. Entries with that hash are in it, and others. NULL: it is empty. */
-static inline struct compact_link *compact_first(const struct compact_table *t, unsigned hash) {
+/* The number of the chain of that hash. A branch would be taken at random, so there is none. */
+static inline size_t compact_chain(const struct compact_table *t, unsigned hash) {
     size_t at = hash & t->mask;
 
-    if (t->chains == 0)
-        return NULL;
-    return t->heads[at < t->chains ? at : at & (t->mask >> 1)];
+    return at & (t->mask >> (at >= t->chains));
+}
+
+/* A chain of entries. Entries with that hash are in it, and others. NULL: it is empty. */
+static inline struct compact_link *compact_first(const struct compact_table *t, unsigned hash) {
+    return t->count == 0 ? NULL : t->heads[compact_chain(t, hash)];
 }
 
 /* hash: that of the key. The table has no entry with the key. */

@@ -55,8 +55,8 @@ extern const struct queue_limits queue_unlimited;
 /* The queue as a list; list_orientation.h.
  * Written by list_orientation.c. */
 struct list_ends {
-    enum list_end consume_end; /* END_NONE: not set, or not read yet */
-    uint32_t unset_in;         /* the period without peers in which it was read as not set; 0: in none */
+    enum list_end consume_end : 2; /* END_NONE: not set, or not read yet */
+    unsigned unset_in : 30;        /* the period without peers in which it was read as not set; 0: in none */
 };
 
 /* The patterns that match the name of the queue.

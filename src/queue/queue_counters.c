@@ -34,16 +34,20 @@ static struct {
 const struct queue_own queue_unchanged = { .in_dirty = { (struct list *)&queue_unchanged.in_dirty,
                                                          (struct list *)&queue_unchanged.in_dirty } };
 
-/* The changes of this server, to add one. */
-static struct queue_own *counters_own(struct queue *q) {
-    if (q->counters.own == &queue_unchanged) {
-        struct queue_own *own = xcalloc(1, sizeof *own);
+static struct queue_own *counters_new_own(struct queue *q) {
+    struct queue_own *own = xcalloc(1, sizeof *own);
 
-        own->q = q;
-        list_init(&own->in_dirty);
-        q->counters.own = own;
-    }
-    return (struct queue_own *)q->counters.own;
+    own->q = q;
+    list_init(&own->in_dirty);
+    q->counters.own = own;
+    return own;
+}
+
+/* The changes of this server, to add one. */
+static inline struct queue_own *counters_own(struct queue *q) {
+    bool has_none = q->counters.own == &queue_unchanged;
+
+    return __builtin_expect(has_none, 0) ? counters_new_own(q) : (struct queue_own *)q->counters.own;
 }
 
 /* The database has all changes of this server, or gets them next. */

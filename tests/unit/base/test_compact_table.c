@@ -91,7 +91,7 @@ static size_t longest_chain(void) {
     return longest;
 }
 
-/* A chain has at most four entries on average. More than 30 in one chain have a probability below 1e-14. */
+/* A chain has at most two entries on average. More than 30 in one chain have a probability below 1e-20. */
 static void test_chains(void **state) {
     (void)state;
     for (uint64_t n = 0; n < ENTRIES; n++) {
@@ -99,7 +99,7 @@ static void test_chains(void **state) {
         if (n % 1000 == 999)
             assert_in_range(longest_chain(), 1, 30);
     }
-    assert_in_range(table.chains, ENTRIES / 2, ENTRIES / 2 + 1);
+    assert_int_equal(table.chains, ENTRIES);
 }
 
 static void test_removed(void **state) {
@@ -115,6 +115,27 @@ static void test_removed(void **state) {
     for (uint64_t n = 0; n < ENTRIES; n++)
         assert_ptr_equal(find(n), &entries[n]);
     assert_int_equal(table.count, ENTRIES);
+}
+
+/* Chains end one by one, so each number of chains is one that the table can have. */
+static void test_few_left(void **state) {
+    (void)state;
+    for (uint64_t n = 0; n < ENTRIES; n++)
+        add_number(n);
+    for (uint64_t n = 100; n < ENTRIES; n++)
+        remove_number(n);
+    for (size_t chains = table.chains; table.count < table.chains / 8; chains--) {
+        assert_int_equal(table.chains, chains);
+        add_number(100);
+        for (uint64_t n = 0; n <= 100; n++)
+            assert_ptr_equal(find(n), &entries[n]);
+        remove_number(100);
+    }
+    assert_in_range(table.chains, 100, 900);
+    for (uint64_t n = 100; n < ENTRIES; n++)
+        add_number(n);
+    for (uint64_t n = 0; n < ENTRIES; n++)
+        assert_ptr_equal(find(n), &entries[n]);
 }
 
 static void see_and_remove_even(struct compact_link *link) {
@@ -144,7 +165,8 @@ static void test_each(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_empty), TEST(test_each_size), TEST(test_chains), TEST(test_removed), TEST(test_each),
+        TEST(test_empty),   TEST(test_each_size), TEST(test_chains),
+        TEST(test_removed), TEST(test_few_left),  TEST(test_each),
     };
 
     return cmocka_run_group_tests_name("compact_table", tests, NULL, NULL);
