@@ -12,6 +12,7 @@ struct job_times add_job_times(const struct add *a, size_t i) {
 enum { RARE_COLUMN = 15, RARE_UNIQUE_COLUMN = 18 };
 
 void add_write_row(struct params *p, const struct add *a, size_t i) {
+    static const struct slice none;
     const struct add_options *o = &a->opt;
     struct job_times at = add_job_times(a, i);
 
@@ -33,7 +34,7 @@ void add_write_row(struct params *p, const struct add *a, size_t i) {
     if (addjob_is_unique(o)) {
         params_bytea(p, 15, o->unique);
         params_time_or_null(p, 16, o->unique_for > 0 ? clock_db() + o->unique_for * US_PER_S : TIME_NEVER);
-        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->settled ? (struct slice){ 0 } : a->rare);
+        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->settled ? none : a->rare);
     } else if ((addjob_is_rare(o) || addjob_in_flow(o) || a->again) && !a->if_any) {
         params_jsonb_or_null(p, RARE_COLUMN, a->rare);
     }
