@@ -11,7 +11,8 @@ where j.ctid = any (array(
     select r.ctid
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, id)
     join pgdisque.job as r on r.queue_id = any (array[k.queue_id]) and r.rank = k.rank and r.id = k.id
-    where {{is_due(r, $4::timestamptz)}}
+    -- REPLACE may have delayed a job since it became a redelivery key.
+    where {{ready(r, $4::timestamptz)}}
     for update of r skip locked
 ))
 returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,

@@ -187,6 +187,8 @@ static const struct stmt_case cases[] = {
               "2/-1/3 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; "
               "2/0/4 ready=12:00:01 deliveries=1 owner=3; 2/0/5 expires=12:00:00; "
               "2/0/6 ready=infinity retry=0 deliveries=1 owner=9" },
+    { SQL_CLAIM_KEYS, "a delayed job whose time has come is not woken yet",
+      .jobs = "1/0/5 wake=11:00:00 delay=300", .params = { "{1}", "{0}", "{5}", NOW, "9" } },
     { SQL_CLAIM_KEYS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW, "9" } },
     IN_TXN_CASES,
 
