@@ -127,8 +127,7 @@ returned as materialized (
     select r.ctid as place, r.rank, r.id
     from unnest($7::integer[], $8::smallint[], $9::bigint[]) as k (queue_id, rank, id)
     join pgdisque.job as r on r.queue_id = any (array[k.queue_id]) and r.rank = k.rank and r.id = k.id
-    where {{ready(r, $5::timestamptz)}}
-      and {{has_attempts(r)}}
+    where {{queued(r, $5::timestamptz)}}
       and coalesce(r.slot <> all (array(
           select s.n from slots as s where s.is_open and s.is_held and not s.is_running)), true)
     limit (select p.jobs from places as p)
