@@ -420,9 +420,9 @@ static void add_fail(struct task *t, const struct op_error *err) {
     req_db_error(a->req, err);
 }
 
-/* True if a repeated statement finds a job with AFTER or BATCH that a lost try has added. A job that ended a minute ago
- * may have no row in flow_job any more: JOB_KEEP_US in flows.c. False: its request has ended. */
-static bool add_flow_is_found(struct add *a) {
+/* True if a repeated statement finds a job with AFTER or BATCH that a lost try has added. A peer may have deleted the row in
+ * flow_job of a job that ended a minute ago: JOB_KEEP_US in flows.c. False: the request has ended. */
+static bool add_flow_found_or_reply(struct add *a) {
     if (clock_db() - a->made_us < FLOW_FOUND_US)
         return true;
     add_left(a);
@@ -449,7 +449,7 @@ static void add_answer_lost(struct task *t) {
         add_left(a);
         req_answer_lost(a->req);
     } else if (addjob_in_flow(&a->opt) && t->client_txn == NULL) {
-        if (add_flow_is_found(a))
+        if (add_flow_found_or_reply(a))
             batch_add(t);
     } else {
         add_finish(a, false);
@@ -735,7 +735,7 @@ static bool add_again(struct task *t, bool unknown) {
     struct add *a = add_of(t);
 
     add_withdraw(a);
-    if (unknown && addjob_in_flow(&a->opt) && !add_flow_is_found(a))
+    if (unknown && t->marked && addjob_in_flow(&a->opt) && !add_flow_found_or_reply(a))
         return false;
     a->again |= unknown;
     t->op = add_op_of(a);
