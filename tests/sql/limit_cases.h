@@ -99,6 +99,13 @@
           .rows = ROW_OF("6", "f", "1") "; " ROW_OF("8", "f", "1") "; " ROW_OF("9", "t", "1"),               \
           .left = TAKEN("1/0/6") "; 1/0/7; " TAKEN("1/0/8") "; " TAKEN("1/0/9") },                           \
         { SQL_CLAIM_LIMITED,                                                                                 \
+          "no delayed job whose time has come, by its key",                                                  \
+          .jobs = "1/0/5 wake=11:00:00 delay=300; 1/0/6",                                                    \
+          .setup = MAX_ACTIVE("3"),                                                                          \
+          .params = { "1", "0", "9", "10", NOW, "9", "{1,1}", "{0,0}", "{5,6}" },                            \
+          .rows = ROW_OF("6", "f", "2"),                                                                     \
+          .left = "1/0/5 wake=11:00:00 delay=300; " TAKEN("1/0/6") },                                        \
+        { SQL_CLAIM_LIMITED,                                                                                 \
           "as many as were asked for",                                                                       \
           .jobs = "1/0/6; 1/0/7; 1/0/8",                                                                     \
           .setup = MAX_ACTIVE("3"),                                                                          \

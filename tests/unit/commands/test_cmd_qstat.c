@@ -11,9 +11,9 @@
 #include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
+#include "noted_replies.h"
 
 static struct op *const ops[] = { &op_count_waiting, &op_count_kept, NULL };
-static struct buf replies;
 
 static const struct command qlen = { .handler = cmd_qlen };
 
@@ -39,25 +39,14 @@ static int stop(void **state) {
     assert_true(batch_idle());
     assert_int_equal(queue_named("q1")->users, 0);
     getters_stop();
-    buf_free(&replies);
+    buf_free(&noted_replies);
     return 0;
-}
-
-static void on_end(struct req *r) {
-    notes_reply(&replies, &r->own);
-    req_free(r);
-}
-
-static void assert_replied(const char *expected) {
-    char text[64];
-
-    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
 }
 
 static void ask(const char *first, const char *second) {
     struct slice argv[] = { SLICE("qlen"), SLICE("q1"), SLICE("queued"), slice_str(first),
                             slice_str(second == NULL ? "" : second) };
-    struct req *r = req_new(second == NULL ? 4 : 5, argv, NULL, on_end);
+    struct req *r = req_new(second == NULL ? 4 : 5, argv, NULL, noted_on_end);
 
     r->cmd = &qlen;
     cmd_qlen(r);

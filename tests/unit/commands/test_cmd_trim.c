@@ -14,6 +14,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/list_read.h"
+#include "noted_replies.h"
 #include "queue/list_orientation.h"
 
 /* Columns of trim_list.sql. */
@@ -27,7 +28,6 @@ static struct op *const ops[] = { &op_remove_first,
                                   &op_find_commits,
                                   &op_read_consume_ends,
                                   NULL };
-static struct buf replies;
 
 static const struct command ltrim = { .handler = cmd_ltrim }, lset = { .handler = cmd_lset },
                             lrem = { .handler = cmd_lrem };
@@ -58,24 +58,13 @@ static int stop(void **state) {
     assert_true(batch_idle());
     assert_null(queue_named("q1")->work->trim);
     getters_stop();
-    buf_free(&replies);
+    buf_free(&noted_replies);
     return 0;
-}
-
-static void on_end(struct req *r) {
-    notes_reply(&replies, &r->own);
-    req_free(r);
-}
-
-static void assert_replied(const char *expected) {
-    char text[256];
-
-    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
 }
 
 static void command(const struct command *cmd, const char *a, const char *b) {
     struct slice argv[] = { SLICE("x"), SLICE("q1"), slice_str(a), slice_str(b) };
-    struct req *r = req_new(4, argv, NULL, on_end);
+    struct req *r = req_new(4, argv, NULL, noted_on_end);
 
     r->cmd = cmd;
     cmd->handler(r);

@@ -17,6 +17,7 @@
 #include "jobs/list_read.h"
 #include "jobs/list_take.h"
 #include "jobs/take.h"
+#include "noted_replies.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_store.h"
 
@@ -25,7 +26,6 @@ enum { POP_COUNT = 3 };
 
 static struct op *const ops[] = { &op_add_jobs,    &op_pop_first,         &op_pop_last,
                                   &op_open_queues, &op_find_consume_ends, NULL };
-static struct buf replies;
 static struct queue *q;
 
 static int group_start(void **state) {
@@ -50,22 +50,11 @@ static int stop(void **state) {
     assert_int_equal(q->work->adds.accepted, 0);
     assert_int_equal(q->work->claims.rows, 0);
     getters_stop();
-    buf_free(&replies);
+    buf_free(&noted_replies);
     return 0;
 }
 
 /* ---- the commands ---- */
-
-static void on_end(struct req *r) {
-    notes_reply(&replies, &r->own);
-    req_free(r);
-}
-
-static void assert_pushed(const char *expected) {
-    char text[256];
-
-    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
-}
 
 /* Pushes so many elements. */
 static void push(void (*handler)(struct req *r), int elements) {
@@ -74,7 +63,7 @@ static void push(void (*handler)(struct req *r), int elements) {
 
     for (int i = 0; i < elements; i++)
         argv[2 + i] = SLICE("e");
-    r = req_new(2 + elements, argv, NULL, on_end);
+    r = req_new(2 + elements, argv, NULL, noted_on_end);
     r->client = &getters[0].client;
     handler(r);
 }
@@ -117,7 +106,7 @@ static void test_claim_of_pushed_elements(void **state) {
     assert_int_equal(sent(1)->stmt, SQL_POP_FIRST);
     assert_int_equal(fake_scalar(sent(1), POP_COUNT), 3);
     fake_commit_empty(fake_write_conn());
-    assert_pushed(":6");
+    assert_replied(":6");
 }
 
 static void test_claim_of_all_that_is_pushed(void **state) {
@@ -145,7 +134,7 @@ static void test_look_where_nothing_is_pushed(void **state) {
 static void begin_move(void) {
     struct slice argv[] = { SLICE("blmove"), SLICE("q1"),   SLICE("new"),
                             SLICE("LEFT"),   SLICE("LEFT"), SLICE("0") };
-    struct req *r = req_new(6, argv, NULL, on_end);
+    struct req *r = req_new(6, argv, NULL, noted_on_end);
 
     r->client = &getters[1].client;
     cmd_blmove(r);
@@ -169,7 +158,7 @@ static void test_unblock_before_the_row(void **state) {
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_OPEN_QUEUES);
     assert_true(list_take_unblock(&getters[1].client, true));
-    assert_pushed("-UNBLOCKED");
+    assert_replied("-UNBLOCKED");
     assert_false(list_take_unblock(&getters[1].client, true));
     open_queue(END_NONE);
     assert_null(getters[1].client.taker);
@@ -184,7 +173,7 @@ static void test_unblock_before_the_front(void **state) {
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_FIND_CONSUME_ENDS);
     assert_true(list_take_unblock(&getters[1].client, false));
-    assert_pushed("*-1");
+    assert_replied("*-1");
     fake_commit_empty(fake_write_conn());
     assert_null(getters[1].client.taker);
 }
@@ -196,7 +185,7 @@ static void test_two_transactions(void **state) {
     struct slice argv[] = { SLICE("lpush"), SLICE("new"), SLICE("a") };
 
     (void)state;
-    cmd_lpush(req_new(3, argv, NULL, on_end));
+    cmd_lpush(req_new(3, argv, NULL, noted_on_end));
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_OPEN_QUEUES);
     assert_int_equal(fake_element(sent(0), 1, 0), END_RIGHT);

@@ -18,6 +18,7 @@
 #include "jobs/bulk.h"
 #include "jobs/expire.h"
 #include "jobs/list_life.h"
+#include "noted_replies.h"
 #include "queue/queue_ready.h"
 
 /* Columns of empty_list.sql and date_list.sql; of date_list.sql, of rename_list.sql. */
@@ -29,7 +30,6 @@ enum { FROM, TO, SIGN };
 
 static struct op *const ops[] = { &op_empty_list,   &op_end_in_flows, &op_date_list, &op_rename_list,
                                   &op_rename_large, &op_find_commits, &op_list_life, NULL };
-static struct buf replies;
 
 static const struct command del = { .handler = cmd_del },
                             expire = { .handler = cmd_expire, .name = "expire" },
@@ -60,24 +60,13 @@ static int stop(void **state) {
     assert_true(list_empty(&queue_named("q1")->scan.sent));
     assert_int_equal(queue_named("q1")->users, 0);
     getters_stop();
-    buf_free(&replies);
+    buf_free(&noted_replies);
     return 0;
-}
-
-static void on_end(struct req *r) {
-    notes_reply(&replies, &r->own);
-    req_free(r);
-}
-
-static void assert_replied(const char *expected) {
-    char text[256];
-
-    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
 }
 
 static void command(const struct command *cmd, const char *a, const char *b) {
     struct slice argv[] = { SLICE("x"), slice_str(a), slice_str(b == NULL ? "" : b) };
-    struct req *r = req_new(b == NULL ? 2 : 3, argv, NULL, on_end);
+    struct req *r = req_new(b == NULL ? 2 : 3, argv, NULL, noted_on_end);
 
     r->cmd = cmd;
     cmd->handler(r);
@@ -379,7 +368,7 @@ static void on_txn_end(struct client_txn *ct, enum client_txn_end end, const str
 /* No job is renamed after the commit of the transaction. */
 static void test_more_than_counted_in_a_transaction(void **state) {
     struct slice argv[] = { SLICE("rename"), SLICE("q1"), SLICE("q2") };
-    struct req *r = req_new(3, argv, NULL, on_end);
+    struct req *r = req_new(3, argv, NULL, noted_on_end);
     struct task *tasks[] = { &r->task };
     struct client_txn ct = { .tasks = tasks, .count = 1, .on_joined = on_txn_joined, .on_end = on_txn_end };
     PGresult *res = fake_rows(COLUMNS_RENAME_LIST);
