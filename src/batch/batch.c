@@ -27,6 +27,13 @@ struct txn_conn {
     size_t lost;      /* lost transactions, whose tasks are sent again after the last one is lost, too */
 };
 
+/* A still moment that is lasting longer than this ends, and is tried again after a pause. The pauses double. */
+#define STILL_MOST_US (250 * US_PER_MS)
+#define STILL_PAUSE_US US_PER_S
+#define STILL_PAUSE_MOST_US (64 * US_PER_S)
+/* After this time without CONN_LONG, its reads are sent over CONN_READ. */
+#define LONG_CONNECT_US (3 * US_PER_S)
+
 /* Kinds of transactions on the write connection. They take turns, so that retries of failed tasks and ASYNC
  * adds do not delay ordinary tasks. */
 enum txn_source {
@@ -45,7 +52,20 @@ static struct {
     struct txn_conn conns[CONN_KINDS]; /* CONN_LARGE and CONN_LONG are opened when they are needed */
     enum txn_source source;            /* kind of the last transaction on the write connection */
     enum txn_source side_source;       /* the same of the other connections */
+    bool takes_held;                   /* batch_hold_takes() */
+    int64_t lacks_long_us; /* clock_mono() since which CONN_LONG is needed and not connected; 0: it is not */
 } batch;
+
+/* The still moment of batch_add_still(). First the reader and CONN_LARGE send no new transaction, then CONN_WRITE. */
+static struct {
+    struct task *task; /* it waits for the moment, or its snapshot is not taken; NULL: none */
+    void (*on_missed)(void);
+    bool sent;
+    enum conn_kind reader; /* CONN_LONG, or CONN_READ */
+    int64_t held_us;       /* clock_mono() since which CONN_WRITE waits; 0: it does not */
+    int64_t pause_us;      /* the next pause */
+    int64_t resume_us;     /* clock_mono(): end of the pause */
+} still;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.plan = plan;
@@ -55,6 +75,9 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     contention_init(ops);
     separate_init(ops);
     batch.source = batch.side_source = SOURCE_ORDINARY;
+    batch.takes_held = false;
+    batch.lacks_long_us = 0;
+    still.task = NULL;
 }
 
 void batch_start(void) {
@@ -175,7 +198,7 @@ static void add_those_of(enum txn_source source, struct txn *txn) {
         separate_append(txn);
         return;
     }
-    if (source == SOURCE_ORDINARY && !txn->unsettled)
+    if (source == SOURCE_ORDINARY && !txn->unsettled && !batch.takes_held)
         batch.plan();
     db_begin(txn->db, txn_durability(kinds[source]));
     add_ops(txn, kinds[source]);
@@ -360,7 +383,117 @@ bool batch_pending(void) {
     return db != NULL && db_takes_part(db);
 }
 
+/* ---- a still moment ---- */
+
+void batch_hold_takes(bool on) {
+    batch.takes_held = on;
+}
+
+void batch_add_still(struct task *t, void (*on_missed)(void)) {
+    assert(still.task == NULL && t->state == TASK_IDLE);
+    fair_node_init(&t->turn);
+    t->state = TASK_QUEUED;
+    still.task = t;
+    still.on_missed = on_missed;
+    still.sent = false;
+    still.held_us = still.resume_us = 0;
+    still.pause_us = STILL_PAUSE_US;
+}
+
+static void still_end(void) {
+    still.task = NULL;
+}
+
+static bool sends_nothing(enum conn_kind kind) {
+    return batch.conns[kind].db == NULL || batch.conns[kind].db->sent_txns == 0;
+}
+
+/* True if all lost tasks have ended, or are queued as if they had not been sent. */
+static bool losses_are_settled(void) {
+    return batch_connected(CONN_WRITE) && !commit_markers_are_asked() && !op_unsettled() &&
+           !suspects_unsettled();
+}
+
+/* True if only CONN_WRITE must still end its transactions. */
+static bool still_may_come(void) {
+    const struct db_conn *reader = batch.conns[still.reader].db;
+
+    return reader != NULL && db_has_room(reader) && sends_nothing(still.reader) &&
+           sends_nothing(CONN_LARGE) && losses_are_settled();
+}
+
+static void still_pause(void) {
+    still.held_us = 0;
+    still.resume_us = clock_mono() + still.pause_us;
+    still.pause_us = still.pause_us < STILL_PAUSE_MOST_US ? still.pause_us * 2 : STILL_PAUSE_MOST_US;
+}
+
+/* CONN_LONG has not answered. */
+static void still_look_for_snapshot(void) {
+    if (still.reader == CONN_READ || clock_mono() - still.held_us <= STILL_MOST_US)
+        return;
+    still_end();
+    still.on_missed();
+}
+
+/* Begins to hold CONN_WRITE, or ends that. */
+static void still_look(void) {
+    if (still.task == NULL)
+        return;
+    if (still.sent) {
+        still_look_for_snapshot();
+        return;
+    }
+    still.reader = batch_lacks_long_reads() ? CONN_READ : CONN_LONG;
+    if (still.held_us != 0 && (!still_may_come() || clock_mono() - still.held_us > STILL_MOST_US))
+        still_pause();
+    else if (still.held_us == 0 && clock_mono() >= still.resume_us && still_may_come())
+        still.held_us = clock_mono();
+}
+
+/* True if the connection must not begin a transaction now. */
+static bool still_holds(enum conn_kind kind) {
+    if (still.task == NULL || clock_mono() < still.resume_us || !batch_connected(still.reader))
+        return false;
+    if (kind == CONN_WRITE)
+        return still.held_us != 0;
+    return kind == CONN_LARGE || kind == still.reader;
+}
+
+static void still_send(void) {
+    struct txn_conn *conn = &batch.conns[still.reader];
+    struct txn *txn = &conn->txns[conn->oldest];
+
+    still.sent = true;
+    txn->db = conn->db;
+    txn_clear_parts(txn);
+    if (still.reader == CONN_LONG)
+        db_snapshot(conn->db, still_end);
+    txn_append_statement(txn, still.task->op, NULL, &still.task, 1);
+    send_txn(txn);
+}
+
+static void still_flush(void) {
+    still_look();
+    if (still.task != NULL && !still.sent && still.held_us != 0 && sends_nothing(CONN_WRITE))
+        still_send();
+}
+
+/* The snapshot of a transaction that failed or was lost may not have been taken. */
+static void still_note_end(const struct txn *txn) {
+    if (still.task != NULL && still.sent && txn->db->kind == still.reader)
+        still_end();
+}
+
+/* ---- flushing ---- */
+
 static void conn_flush(struct txn_conn *conn) {
+    if (conn->db->kind == CONN_LARGE && conn->db->open) {
+        (void)flush_divided(conn);
+        return;
+    }
+    if (still_holds(conn->db->kind))
+        return;
     if (conn->db->kind == CONN_LARGE && flush_divided(conn))
         return;
     while (db_has_room(conn->db)) {
@@ -376,6 +509,10 @@ static void conn_flush(struct txn_conn *conn) {
     }
 }
 
+static bool needs_long_reads(void) {
+    return task_queue_first_heavy(CONN_READ) != NULL || still.task != NULL;
+}
+
 /* Opens the connections for large requests and for long reads when the first of them is queued. Most servers never need
  * them. */
 static void open_others(void) {
@@ -383,13 +520,22 @@ static void open_others(void) {
 
     if (large->db == NULL && task_queue_count(CONN_LARGE) > 0 && batch_connected(CONN_WRITE))
         large->db = db_conn_new("large", CONN_LARGE);
-    if (reads->db == NULL && task_queue_first_heavy(CONN_READ) != NULL && batch_connected(CONN_READ))
+    if (reads->db == NULL && needs_long_reads() && batch_connected(CONN_READ))
         reads->db = db_conn_new("long", CONN_LONG);
+    if (batch_connected(CONN_LONG) || !batch_connected(CONN_READ))
+        batch.lacks_long_us = 0;
+    else if (needs_long_reads() && batch.lacks_long_us == 0)
+        batch.lacks_long_us = clock_mono();
+}
+
+bool batch_lacks_long_reads(void) {
+    return batch.lacks_long_us != 0 && clock_mono() - batch.lacks_long_us > LONG_CONNECT_US;
 }
 
 void batch_flush(void) {
     task_queue_fail_too_large();
     open_others();
+    still_flush();
     for (size_t i = 0; i < CONN_KINDS; i++)
         if (batch.conns[i].db != NULL)
             conn_flush(&batch.conns[i]);
@@ -471,6 +617,7 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
     struct txn *txn = &conn->txns[conn->oldest];
 
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
+    still_note_end(txn);
     txn->at_work = result->at_work;
     txn->disk_full = is_lost_with(result, OP_DISK_FULL);
     txn->exceeded = result->outcome == DB_LOST ? result->exceeded : NULL;

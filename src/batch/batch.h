@@ -47,6 +47,14 @@ static inline void batch_add_idle(struct task *t) {
     if (t->state == TASK_IDLE)
         batch_add(t);
 }
+/* Sends t, a read over CONN_LONG, in a still moment: no transaction of CONN_WRITE or CONN_LARGE is under way, and none
+ * begins until the database has taken the snapshot of t. So t reads exactly the changes whose tasks have ended.
+ * op.begin() is called in that moment. One task can wait for it. If CONN_LONG cannot be connected, t is sent over
+ * CONN_READ, and the other two wait until t has ended. on_missed() is called if the snapshot is late: transactions begin
+ * again, and t may read their changes. */
+void batch_add_still(struct task *t, void (*on_missed)(void));
+/* Does not call the plan while on is true: no jobs are taken. */
+void batch_hold_takes(bool on);
 /* op.on_end and op.fail of a task at the beginning of memory of its own: free it. */
 void task_free(struct task *t, const PGresult *rows);
 void task_free_failed(struct task *t, const struct op_error *err);
@@ -56,6 +64,8 @@ void batch_flush(void);
 /* True if a divided task continues: the next turn must not wait for events. */
 bool batch_pending(void);
 
+/* True if CONN_LONG was needed for some seconds, and could not be connected. */
+bool batch_lacks_long_reads(void);
 /* True if a connection of this kind is established. */
 bool batch_connected(enum conn_kind kind);
 /* True if no task is queued and no transaction is sent but not ended. */

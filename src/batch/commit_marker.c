@@ -75,6 +75,10 @@ void commit_marker_ask(struct lost_task *l) {
     ask();
 }
 
+bool commit_markers_are_asked(void) {
+    return !list_empty(&txns.lost);
+}
+
 static void commit_marker_find_encode(struct params *p, struct task *t) {
     (void)t;
     asked_commits = 0;

@@ -44,6 +44,8 @@ struct lost_task {
 
 /* Asks the database for the marker of l->txn. on_known is called once. */
 void commit_marker_ask(struct lost_task *l);
+/* True if the outcome of a lost transaction is not known yet. */
+bool commit_markers_are_asked(void);
 /* Deletes markers that are no longer needed. Called once a second. */
 void commit_marker_forget(void);
 

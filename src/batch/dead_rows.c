@@ -6,12 +6,17 @@
 
 static struct {
     struct task task;
+    bool known;
     int64_t jobs;
     int64_t counters;
 } dead = { .task = { .op = &op_dead_rows, .rows = 1 } };
 
 void dead_rows_ask(void) {
     batch_add_idle(&dead.task);
+}
+
+bool dead_rows_are_known(void) {
+    return dead.known;
 }
 
 int64_t dead_rows_of_jobs(void) {
@@ -24,6 +29,7 @@ int64_t dead_rows_of_counters(void) {
 
 static void dead_rows_dead_done(struct task *t, const PGresult *rows) {
     (void)t;
+    dead.known = true;
     dead.jobs = row_int8(rows, 0, COL_DEAD_ROWS_JOBS);
     dead.counters = row_int8(rows, 0, COL_DEAD_ROWS_COUNTERS);
 }

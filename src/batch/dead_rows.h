@@ -1,6 +1,7 @@
 #ifndef DEAD_ROWS_H
 #define DEAD_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "batch/op.h"
 
@@ -10,6 +11,8 @@
 
 /* Requests new numbers, which the database has collected up to a few seconds ago. */
 void dead_rows_ask(void);
+/* False until the first result. */
+bool dead_rows_are_known(void);
 /* The estimated number of dead rows; 0 until the first result. */
 int64_t dead_rows_of_jobs(void);
 int64_t dead_rows_of_counters(void);

@@ -109,6 +109,7 @@ struct op {
     bool splittable;
     /* In a client transaction, successive tasks share a statement, because they do not affect each other. */
     bool shares;
+    bool heavy; /* its tasks are heavy (separate.h), whatever they read */
     /* It takes jobs. It waits until the tasks of lost transactions have been sent again, because these may
      * have changed the same jobs already. */
     bool takes;

@@ -59,7 +59,8 @@ static bool is_slow(const struct op *op) {
 void separate_weigh(struct task *t) {
     const struct op *op = t->op;
 
-    t->heavy = may_be_slow(op) && !op->contention.on && (task_cost(t) > HEAVY_COST || is_slow(op));
+    t->heavy =
+        op->heavy || (may_be_slow(op) && !op->contention.on && (task_cost(t) > HEAVY_COST || is_slow(op)));
 }
 
 /* ---- light statements ---- */
@@ -174,11 +175,14 @@ static void begin_txn(struct txn *txn, const struct op *op) {
     db_time(txn->db);
 }
 
-/* CONN_READ executes heavy reads only while CONN_LONG is not connected. */
+/* CONN_READ executes heavy reads only while CONN_LONG is not connected. A read of all jobs waits some seconds for CONN_LONG
+ * before. */
 static struct task *first_heavy(enum conn_kind kind) {
-    if (kind == CONN_READ && batch_connected(CONN_LONG))
-        return NULL;
-    return task_queue_first_heavy(kind == CONN_LONG ? CONN_READ : kind);
+    struct task *t = task_queue_first_heavy(kind == CONN_LONG ? CONN_READ : kind);
+
+    if (t == NULL || kind != CONN_READ)
+        return t;
+    return batch_connected(CONN_LONG) || (t->op->heavy && !batch_lacks_long_reads()) ? NULL : t;
 }
 
 static void append_found_by_heavy(struct txn *txn, enum op_phase phase) {

@@ -122,7 +122,9 @@ static void txn_clear(struct db_txn *txn) {
     txn->bounds = (struct db_bounds){ 0 };
     txn->exceeded = DB_BOUND_NONE;
     txn->busy_since_us = 0;
-    txn->sets_durability = txn->failed = txn->timed = false;
+    txn->preludes = 0;
+    txn->on_snapshot = NULL;
+    txn->failed = txn->timed = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -559,18 +561,25 @@ static void collect(struct db_txn *txn, PGresult *res) {
     txn->result_bytes += bytes;
 }
 
+/* The snapshot is the last statement before the first one. */
+static void take_prelude(struct db_txn *txn, PGresult *res) {
+    if (--txn->preludes == 0 && txn->on_snapshot != NULL && PQresultStatus(res) == PGRES_TUPLES_OK)
+        txn->on_snapshot();
+    PQclear(res);
+}
+
 /* The commit may fail, too: the error then arrives before the Sync's result. */
 static void txn_result(struct db_conn *conn, struct db_txn *txn, PGresult *res) {
     bool lost = is_another_session(res);
 
     if (res != NULL && result_is_error(res))
         db_note_error(txn, res);
-    if (res != NULL && !txn->sets_durability && txn->collected < txn->sent)
+    if (res != NULL && txn->preludes > 0)
+        take_prelude(txn, res);
+    else if (res != NULL && txn->collected < txn->sent)
         collect(txn, res);
     else
         PQclear(res);
-    if (res != NULL)
-        txn->sets_durability = false;
     if (lost)
         conn_down(conn, "the session does not have the prepared statements");
     else if (PQstatus(conn->pg) == CONNECTION_BAD)
@@ -638,16 +647,30 @@ struct params *db_params(struct db_conn *conn) {
     return &conn->params;
 }
 
-/* Sends the transaction's durability before its first statement, if it differs from that of the session. */
+/* Sends the transaction's durability, if it differs from that of the session. */
 static void set_durability(struct db_conn *conn, struct db_txn *txn) {
-    if (txn->sent > 0)
-        return;
     txn->durability = conn->wanted;
     if (txn->durability == conn->durability)
         return;
-    txn->sets_durability = true;
+    txn->preludes++;
     if (!send_durability(conn->pg, conn->wanted, true))
         conn->broken = true;
+}
+
+static void send_snapshot(struct db_conn *conn, struct db_txn *txn) {
+    txn->preludes++;
+    if (PQsendQueryPrepared(conn->pg, sql_texts[SQL_TAKE_SNAPSHOT].name, 0, NULL, NULL, NULL, 1) != 1 ||
+        PQsendFlushRequest(conn->pg) != 1)
+        conn->broken = true;
+}
+
+/* Sends the statements before the first one. */
+static void send_preludes(struct db_conn *conn, struct db_txn *txn) {
+    if (txn->sent > 0)
+        return;
+    set_durability(conn, txn);
+    if (txn->on_snapshot != NULL)
+        send_snapshot(conn, txn);
 }
 
 void db_begin(struct db_conn *conn, enum durability durability) {
@@ -660,6 +683,10 @@ void db_bound(struct db_conn *conn, struct db_bounds bounds) {
 
 void db_time(struct db_conn *conn) {
     in_making(conn)->timed = true;
+}
+
+void db_snapshot(struct db_conn *conn, void (*on_taken)(void)) {
+    in_making(conn)->on_snapshot = on_taken;
 }
 
 static size_t params_bytes(int columns, const int lengths[]) {
@@ -687,7 +714,7 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     stmt = choose_variant(&conn->params, stmt);
     params_finish(&conn->params, values, lengths, formats);
     count_unflushed(conn, conn->unflushed + params_bytes(conn->params.columns, lengths));
-    set_durability(conn, txn);
+    send_preludes(conn, txn);
     txn->sent++;
     stats.statements++;
     if (PQsendQueryPrepared(conn->pg, sql_texts[stmt].name, conn->params.columns, values, lengths, formats,

@@ -119,10 +119,10 @@ struct db_txn {
     /* Called at its end; set by db_send(). */
     void (*on_completed)(struct db_conn *conn, const struct db_result *result);
     enum durability durability;
-    bool
-        sets_durability; /* the next result is that of the statement that sets the durability; it is dropped */
-    size_t sent;         /* statements */
-    size_t collected;    /* results */
+    unsigned preludes;         /* the next results are of statements before the first one; they are dropped */
+    void (*on_snapshot)(void); /* set by db_snapshot() */
+    size_t sent;               /* statements */
+    size_t collected;          /* results */
     PGresult *results[DB_MAX_STATEMENTS];
     size_t result_bytes;
     bool timed;                         /* set by db_time() */
@@ -206,6 +206,9 @@ void db_bound(struct db_conn *conn, struct db_bounds bounds);
 /* Measures the time of each statement of the next transaction. Call it after db_begin(). The session then sends each
  * result at once. That costs some microseconds a statement. */
 void db_time(struct db_conn *conn);
+/* The next transaction, on CONN_LONG, reads one snapshot. on_taken() is called when the database has taken that, before it
+ * executes the statements. It is not called if the transaction fails or is lost before. */
+void db_snapshot(struct db_conn *conn, void (*on_taken)(void));
 /* The parameters of the next statement; the caller fills them. */
 struct params *db_params(struct db_conn *conn);
 /* Adds a statement with db_params() to the transaction. If the statement cannot be sent, db_send() closes the

@@ -91,11 +91,15 @@ static enum durability usual_durability(enum conn_kind kind) {
     return (kind == CONN_READ || kind == CONN_LONG) && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
 }
 
+static bool add_session_text(struct db_conn *conn, const char *text) {
+    return PQsendQueryParams(conn->pg, text, 0, NULL, NULL, NULL, NULL, 0) == 1;
+}
+
 /* Sends the session's settings and all statements with one Sync. */
 static bool prepare_send(struct db_conn *conn) {
-    bool ok = PQenterPipelineMode(conn->pg) == 1 &&
-              PQsendQueryParams(conn->pg, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
-              PQsendQueryParams(conn->pg, sql_takeover, 0, NULL, NULL, NULL, NULL, 0) == 1;
+    bool ok = PQenterPipelineMode(conn->pg) == 1 && add_session_text(conn, sql_session) &&
+              (conn->kind != CONN_LONG || add_session_text(conn, sql_snapshots)) &&
+              add_session_text(conn, sql_takeover);
 
     for (int i = 0; ok && i < SQL_COUNT; i++)
         ok = PQsendPrepare(conn->pg, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;

@@ -112,6 +112,15 @@ void db_time(struct db_conn *conn) {
     conn->txns[fake_place(conn, conn->sent_txns)].timed = true;
 }
 
+/* A test takes the snapshot by fake_take_snapshot(). */
+void db_snapshot(struct db_conn *conn, void (*on_taken)(void)) {
+    conn->txns[fake_place(conn, conn->sent_txns)].on_snapshot = on_taken;
+}
+
+static inline void fake_take_snapshot(struct db_conn *conn) {
+    conn->txns[conn->oldest].on_snapshot();
+}
+
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     size_t place = fake_place(conn, conn->sent_txns - conn->open), at = conn->txns[place].sent++;
     struct fake_statement *s = &fake_db.sent[fake_conn_index(conn)][place][at];
