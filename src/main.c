@@ -362,10 +362,6 @@ static const char *start_database(void) {
 static void on_loaded(void) {
     const char *host = strchr(config.bind, ' ') == NULL ? config.bind : "127.0.0.1";
 
-    if (server.phase == SERVER_CHECKING) {
-        server.phase = SERVER_CHECKED;
-        return;
-    }
     queue_history_start();
     peers_loaded();
     if (server.phase == SERVER_STARTING)
@@ -378,6 +374,13 @@ static void on_loaded(void) {
         log_notice("server", "ready on %s", config.unixsocket);
     if (http_page_address()[0] != '\0')
         log_notice("server", "the web page is at %s", http_page_address());
+}
+
+static void on_nothing(void) {
+}
+
+static void on_checked(void) {
+    server.phase = SERVER_CHECKED;
 }
 
 static void start_mechanism(void) {
@@ -420,7 +423,8 @@ static void main_start(void) {
         refuse(err);
     write_pidfile();
     give_up_root();
-    bootstrap_hooks(on_loaded, peers_announce_unknown);
+    bootstrap_on((struct bootstrap_hooks){ on_loaded, peers_note_snapshot, peers_announce_unknown,
+                                           clients_offer_again });
     config_on_change("loglevel", on_log_changed);
     config_on_change("log-format", on_log_changed);
     config_on_change("maxmemory", memory_budget_set);
@@ -479,7 +483,8 @@ static int main_check(void) {
         !system_user_choose(&server.user, config.user, err, sizeof err))
         refuse(err);
     bootstrap_only_read();
-    bootstrap_hooks(on_loaded, on_loaded);
+    bootstrap_on((struct bootstrap_hooks){
+        .on_counted = on_checked, .on_snapshot = on_nothing, .offer_again = on_nothing });
     conninfo = check_postgres(&visited);
     give_up_root();
     db_init(server.base, conninfo, &db_hooks);

@@ -72,7 +72,7 @@ static void queues_section(struct buf *out) {
 
 /* There is no append-only file. These are the values of a file without problems. */
 static void persistence_section(struct buf *out) {
-    buf_printf(out, "loading:%d\r\n", bootstrap_is_under_way());
+    buf_printf(out, "loading:%d\r\ncounting:%d\r\n", bootstrap_is_under_way(), bootstrap_counts_jobs());
     buf_printf(out, "aof_enabled:%d\r\naof_state:%s\r\n", config.appendonly,
                config.appendonly ? "on" : "off");
     replication_info(out);

@@ -8,6 +8,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "cluster/peer.h"
+#include "jobs/recount.h"
 #include "queue/queue.h"
 #include "queue/queue_ready.h"
 
@@ -109,6 +110,11 @@ static void choose(void) {
 void counter_audit_tick(void) {
     if (counter_audit.task.state != TASK_IDLE)
         return;
+    /* A recount corrects the counters by the changes since its snapshot. */
+    if (recount_is_under_way()) {
+        counter_audit.count = 0;
+        return;
+    }
     for (size_t i = 0; i < counter_audit.count; i++)
         counter_audit_take(&counter_audit.counts[i]);
     choose();

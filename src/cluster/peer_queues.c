@@ -151,31 +151,57 @@ OPERATION(find_queues, .alone = true, .encode = peer_queues_find_encode, .on_end
 
 /* ---- all queues ---- */
 
-static struct task look_queues = { .op = &op_look_queues, .rows = 1 };
-static bool look_again;
+/* Queues of a statement. The next page is read when this one has ended, so that other tasks wait for one page at most. */
+#define LOOK_QUEUES 1000
+
+static struct {
+    struct task task;
+    int32_t cursor; /* the last queue of the page before */
+    bool again;     /* after the last page, the first one is read again */
+} look = { .task = { .op = &op_look_queues, .rows = 1 } };
 
 void peer_queues_look(void) {
-    look_again = look_queues.state != TASK_IDLE;
-    if (!look_again)
-        batch_add(&look_queues);
+    look.again = look.task.state != TASK_IDLE;
+    if (look.again)
+        return;
+    look.cursor = INT32_MIN;
+    batch_add(&look.task);
+}
+
+static void peer_queues_look_begin(struct params *p) {
+    params_set_int4(p, 0, look.cursor);
+    params_set_int4(p, 1, LOOK_QUEUES);
 }
 
 static void look_end(void) {
-    if (look_again)
+    if (look.again)
         peer_queues_look();
 }
 
-/* Earlier changes of a queue that is new here are not in its counters, which therefore are suspect. */
-static void peer_queues_look_done(struct task *t, const PGresult *rows) {
-    (void)t;
-    for (int i = 0; i < PQntuples(rows); i++) {
-        bool known = queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID)) != NULL;
-        struct queue *q = load_peer_queue(rows, i);
+/* Earlier changes of a queue that is new here are not in its counters, which therefore are suspect. Returns its id. */
+static int32_t look_at_row(const PGresult *rows, int row) {
+    int32_t id = row_int4(rows, row, COL_LOOK_QUEUES_ID);
+    bool known = queue_find_id(id) != NULL;
+    struct queue *q = load_peer_queue(rows, row);
 
-        if (!known)
-            queue_suspect(q);
+    if (!known)
+        queue_suspect(q);
+    return id;
+}
+
+static void peer_queues_look_done(struct task *t, const PGresult *rows) {
+    size_t queues = 0;
+
+    for (int i = 0; i < PQntuples(rows); i++) {
+        int32_t id = look_at_row(rows, i);
+
+        queues += id != look.cursor;
+        look.cursor = id;
     }
-    look_end();
+    if (queues < LOOK_QUEUES)
+        look_end();
+    else
+        batch_add(t);
 }
 
 static void peer_queues_look_fail(struct task *t, const struct op_error *err) {
@@ -184,7 +210,8 @@ static void peer_queues_look_fail(struct task *t, const struct op_error *err) {
     look_end();
 }
 
-OPERATION(look_queues, .alone = true, .on_end = peer_queues_look_done, .fail = peer_queues_look_fail);
+OPERATION(look_queues, .alone = true, .begin = peer_queues_look_begin, .on_end = peer_queues_look_done,
+          .fail = peer_queues_look_fail);
 
 /* ---- queues without a message ---- */
 

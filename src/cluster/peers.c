@@ -100,8 +100,11 @@ static void peer_forget_shares(struct peer *p) {
     p->synced = false;
 }
 
-void peers_announce_unknown(void) {
+void peers_note_snapshot(void) {
     peer_sql_counted_again();
+}
+
+void peers_announce_unknown(void) {
     if (!node_has_peers())
         return;
     queue_suspect_all();
@@ -451,7 +454,6 @@ void peers_reconnected(void) {
 
 void peers_loaded(void) {
     peers.loaded = true;
-    peer_sql_counted_again();
     outbox_note(OUTBOX_JOIN);
     outbox_note(OUTBOX_REQUEST);
 }

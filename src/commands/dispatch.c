@@ -348,6 +348,10 @@ bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
     return true;
 }
 
+static bool needs_counters(const struct command *cmd) {
+    return !(cmd->flags & (CMD_UNCOUNTED | CMD_LOADING)) || cmd->handler == cmd_exec;
+}
+
 /* Replies an error if r cannot run at all. False if r can run. */
 static bool dispatch_refuse(struct client *c, struct req *r) {
     if (!command_arity_fits(r->cmd, r->argc))
@@ -356,6 +360,8 @@ static bool dispatch_refuse(struct client *c, struct req *r) {
         reply_error(r, "NOAUTH Authentication required.");
     else if (bootstrap_is_under_way() && !(r->cmd->flags & CMD_LOADING))
         reply_error(r, "LOADING pgdisque is connecting to its database");
+    else if (bootstrap_counters() == COUNTERS_LATE && needs_counters(r->cmd))
+        reply_error(r, "LOADING pgdisque is counting the jobs of its queues, try later");
     else if (c->pubsub != NULL && c->proto == 2 && !(r->cmd->flags & CMD_LISTENING))
         reply_error(
             r,
@@ -390,12 +396,18 @@ static bool is_paused(const struct req *r) {
     return ((r->cmd->flags & CMD_WRITE) || r->cmd->handler == cmd_exec) && client_writes_paused();
 }
 
+/* A command that MULTI keeps waits later: EXEC runs it. */
+static bool awaits_counters(const struct client *c, const struct req *r) {
+    return bootstrap_counters() == COUNTERS_AWAITED && needs_counters(r->cmd) &&
+           (c->multi == NULL || r->cmd->handler == cmd_exec);
+}
+
 bool command_exec(struct client *c, struct req *r) {
     dispatch_prepare(c, r);
     if (r->cmd == NULL)
         dispatch_reply_unknown(c, r);
     else if (!dispatch_refuse(c, r)) {
-        if (!command_may_start(c, r) || is_paused(r))
+        if (!command_may_start(c, r) || is_paused(r) || awaits_counters(c, r))
             return false;
         dispatch_take(c);
         if (multi_takes(c, r))

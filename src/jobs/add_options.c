@@ -187,6 +187,9 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue) {
 }
 
 const char *addjob_refusal(const struct queue *q, const struct add_options *o, int64_t count) {
+    if (o->maxlen > 0 && queue_counters_are_incomplete())
+        return "LOADING pgdisque is counting the jobs of its queues, so MAXLEN cannot be checked yet: try "
+               "later";
     if (o->maxlen > 0 && queue_len(q) + q->work->adds.accepted > o->maxlen - count)
         return "MAXLEN Queue is already longer than the specified MAXLEN count";
     if (q->pause & PAUSE_IN)

@@ -5,21 +5,24 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/job_key.h"
 #include "base/log.h"
 #include "base/node.h"
-#include "base/saturate.h"
 #include "batch/batch.h"
+#include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "config/config.h"
-#include "jobs/dead_letter.h"
-#include "jobs/expire.h"
-#include "jobs/undelivered.h"
+#include "jobs/lease_load.h"
+#include "jobs/recount.h"
 #include "net/sockets.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/queue_ready.h"
 #include "queue/settings.h"
+
+/* A scan skips this number of rows in less than a tenth of a second. */
+#define SCAN_ROWS_MOST 100000
+/* Commands wait for a recount for at most this time. */
+#define PATIENCE_US (5 * US_PER_S)
 
 static struct {
     struct task clock;
@@ -28,16 +31,21 @@ static struct {
     struct task node;
     struct task nodes;
     struct task queues;
-    struct task leases;
-    struct task counts;
-    struct task dead;
     int64_t clock_asked; /* clock_mono_now() */
     bool only_look;      /* --check */
     bool loaded;
     bool failed;
-    bool lost; /* transactions were lost since the leases were read */
-    void (*on_loaded)(void);
-    void (*on_reloaded)(void);
+    bool counting;     /* the leases must be read and the jobs counted */
+    int64_t since_us;  /* clock_mono() since then */
+    bool reading;      /* that is under way */
+    bool again;        /* it must begin again when it has ended */
+    bool offered;      /* the commands that have waited for PATIENCE_US go on */
+    bool counted;      /* the first count has ended */
+    bool knows_leases; /* the leases were read */
+    bool lost;         /* transactions were lost since then */
+    bool unplaced;     /* scan positions may be at the beginning of queues with jobs */
+    bool takes_held;   /* batch_hold_takes() */
+    struct bootstrap_hooks hooks;
 } load = {
     .clock = { .op = &op_load_clock, .rows = 1 },
     .secret = { .op = &op_load_secret, .rows = 1 },
@@ -45,46 +53,48 @@ static struct {
     .node = { .op = &op_register_node, .rows = 1 },
     .nodes = { .op = &op_load_nodes, .rows = 1 },
     .queues = { .op = &op_load_queues, .rows = 1 },
-    .leases = { .op = &op_load_leases, .rows = 1 },
-    .counts = { .op = &op_load_counts, .rows = 1 },
-    .dead = { .op = &op_load_dead, .rows = 1 },
 };
 
-void bootstrap_hooks(void (*on_loaded)(void), void (*on_reloaded)(void)) {
-    load.on_loaded = on_loaded;
-    load.on_reloaded = on_reloaded;
+void bootstrap_on(struct bootstrap_hooks hooks) {
+    load.hooks = hooks;
 }
 
 bool bootstrap_is_under_way(void) {
     return !load.loaded;
 }
 
+bool bootstrap_counts_jobs(void) {
+    return load.counting;
+}
+
+enum bootstrap_counters bootstrap_counters(void) {
+    if (__builtin_expect(!load.counting, 1))
+        return COUNTERS_KNOWN;
+    if (clock_mono() - load.since_us < PATIENCE_US)
+        return COUNTERS_AWAITED;
+    return load.counted ? COUNTERS_KNOWN : COUNTERS_LATE;
+}
+
 void bootstrap_only_read(void) {
     load.only_look = true;
 }
 
-static void ask_for_jobs(void) {
-    batch_add_idle(&load.leases);
-    batch_add_idle(&load.dead);
-    batch_add_idle(&load.counts);
-}
+static void load_jobs(void);
+static void count_only(void);
 
 /* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
  * given by a late clock end too soon after it is corrected. */
-static void bootstrap_send(void) {
-    if (load.loaded)
-        ask_for_jobs();
-    else
-        batch_add_idle(&load.clock);
-}
-
 void bootstrap_start(void) {
-    load.lost = load.loaded;
-    bootstrap_send();
+    load.lost |= load.knows_leases;
+    load.unplaced = true;
+    bootstrap_again();
 }
 
 void bootstrap_again(void) {
-    bootstrap_send();
+    if (load.loaded)
+        load_jobs();
+    else
+        batch_add_idle(&load.clock);
 }
 
 /* Another server took the same number at the same moment, or the database has failed. bootstrap_retry() starts the load
@@ -98,7 +108,8 @@ void bootstrap_retry(void) {
     if (!load.failed)
         return;
     load.failed = false;
-    bootstrap_send();
+    if (!load.loaded || (load.counting && !load.reading))
+        bootstrap_again();
 }
 
 /* ---- clock, secret, nodes ---- */
@@ -114,7 +125,7 @@ static void ask_for_all(void) {
     batch_add_idle(&load.node);
     batch_add_idle(&load.nodes);
     batch_add_idle(&load.queues);
-    ask_for_jobs();
+    dead_rows_ask();
 }
 
 static void bootstrap_clock_done(struct task *t, const PGresult *rows) {
@@ -125,7 +136,6 @@ static void bootstrap_clock_done(struct task *t, const PGresult *rows) {
         batch_add_idle(&load.clock);
     } else if (load.only_look) {
         batch_add_idle(&load.queues);
-        batch_add_idle(&load.counts);
     } else {
         ask_for_all();
     }
@@ -220,144 +230,124 @@ static void load_queue(const PGresult *rows, int row) {
     if (q->pause != 0 || q->counters.jobs_in > 0)
         queue_show(q);
     settings_read(q, rows, row, COL_LOAD_QUEUES_SETTING);
+    queue_reset_scan(q);
 }
 
 static void queues_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         load_queue(rows, i);
-}
-
-/* ---- leases and counts ---- */
-
-static void now_begin(struct params *p) {
-    params_set_time(p, 0, clock_db());
-}
-
-/* This server does not know a lease of its own. If transactions were lost, one of them gave the lease and no client
- * has the job. Otherwise the lease had ended by a clock that was set back since. */
-static void load_own_lease(struct job_key key, int64_t until) {
-    bool stray = !lease_known(key.id);
-
-    lease_add(key, until);
-    if (stray && load.lost)
-        undelivered_release(key, until, false);
-}
-
-/* A lease without an end looks the same whether the job was delivered or not, so at-most-once jobs are left alone.
- * Live servers watch their own leases. */
-static void load_lease(struct job_key key, int64_t until, uint16_t owner) {
-    const struct node *n = node_by_number(owner);
-
-    if (until == TIME_NEVER)
-        return;
-    if (owner == node_self()->number)
-        load_own_lease(key, until);
-    else if (owner == 0 ? node_is_leader() : n == NULL || !n->live)
-        lease_add_foreign(key, until, owner);
-}
-
-/* The names of workers are in memory only while a server runs. */
-static void load_holder(struct job_key key, const PGresult *rows, int row) {
-    struct slice name = row_bytes_or_null(rows, row, COL_LOAD_LEASES_WORKER);
-
-    if (name.ptr != NULL)
-        lease_set_holder(key.id, (struct lease_holder){ worker_label_of(name), 0 });
-}
-
-static void leases_done(struct task *t, const PGresult *rows) {
-    (void)t;
-    lease_review_begin();
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = row_full_key(rows, i, COL_LOAD_LEASES_QUEUE_ID);
-        int64_t until = row_time(rows, i, COL_LOAD_LEASES_READY_AT);
-        bool last = row_bool(rows, i, COL_LOAD_LEASES_LAST);
-
-        if (last && until <= clock_db()) {
-            dead_letter_job(key, NULL, NULL);
-            continue;
-        }
-        load_lease(key, until, (uint16_t)row_int2(rows, i, COL_LOAD_LEASES_OWNER));
-        load_holder(key, rows, i);
-        if (last)
-            lease_set_last(key.id);
-    }
-    lease_review_end();
-    load.lost = false;
-}
-
-/* Later jobs of this server have newer ids. It may make more ids in this millisecond. */
-static int64_t id_before_now(void) {
-    return job_id_at(clock_db() - US_PER_MS);
-}
-
-/* A queue without counts has no jobs. Later jobs have newer ids, or are announced by their keys. */
-static void forget_counts(void) {
-    struct job_key now = { .rank = 0, .id = id_before_now() };
-
-    QUEUE_EACH(q) {
-        queue_set_counts(q, 0, 0);
-        queue_set_states(q, 0, 0);
-        queue_scan_after(q, now);
-    }
-}
-
-static void load_count(const PGresult *rows, int row) {
-    struct queue *q = queue_find_id(row_int4(rows, row, COL_LOAD_COUNTS_QUEUE_ID));
-
-    if (q == NULL) {
-        log_warning("load", "there are jobs of queue number %d, which has no row in pgdisque.queue",
-                    row_int4(rows, row, COL_LOAD_COUNTS_QUEUE_ID));
-        return;
-    }
-    queue_set_counts(q, row_int8(rows, row, COL_LOAD_COUNTS_QUEUED),
-                     row_int8(rows, row, COL_LOAD_COUNTS_JOBS));
-    queue_set_states(q, row_int8(rows, row, COL_LOAD_COUNTS_DELAYED),
-                     row_int8(rows, row, COL_LOAD_COUNTS_WAITING));
-    q->swept_id = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
-                      ? id_before_now()
-                      : int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID), 1);
-    if (q->counters.len > 0)
-        queue_show(q);
-    /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
-    if (q->counters.len > 0)
-        queue_scan_after(q,
-                         (struct job_key){ q->id, row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK),
-                                           int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID), 1) });
-    if (q->counters.len > 0)
-        queue_set_oldest(q, job_created_us(row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID)));
-}
-
-/* Must run before the counts, which end the load. */
-static void bootstrap_dead_done(struct task *t, const PGresult *rows) {
-    (void)t;
-    QUEUE_EACH(q)
-    queue_set_dead(q, 0);
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find_id(row_int4(rows, i, COL_LOAD_DEAD_QUEUE_ID));
-
-        if (q != NULL)
-            queue_set_dead(q, row_int8(rows, i, COL_LOAD_DEAD_DEAD));
-    }
-}
-
-static void counts_done(struct task *t, const PGresult *rows) {
-    (void)t;
     if (load.failed)
         return;
-    forget_counts();
-    for (int i = 0; i < PQntuples(rows); i++)
-        load_count(rows, i);
-    expire_reset_scan();
-    if (load.loaded) {
-        load.on_reloaded();
+    if (load.only_look) {
+        count_only();
         return;
     }
     load.loaded = true;
+    lease_set_incomplete(true);
+    queue_counters_set_incomplete(true);
+    log_notice("load", "queues: %zu; this is node %u, %s", queue_count(), node_self()->number,
+               node_self()->id);
+    load.hooks.on_loaded();
+    load_jobs();
+}
+
+/* ---- leases and counters ---- */
+
+static void load_leases(void);
+
+/* bootstrap_retry() starts the load again. */
+static void jobs_failed(void) {
+    load.reading = false;
+    load.failed = true;
+}
+
+static void hold_takes(bool on) {
+    load.takes_held = on;
+    batch_hold_takes(on);
+}
+
+static void counted_first(void) {
+    load.counted = true;
+    queue_counters_set_incomplete(false);
     if (!load.only_look)
-        log_notice("load", "queues: %zu, jobs: %lld, leases: %zu; this is node %u, %s", queue_count(),
-                   (long long)queue_jobs_total(), lease_count(), node_self()->number, node_self()->id);
-    load.on_loaded();
+        log_notice("load", "jobs: %lld, leases: %zu", (long long)queue_jobs_total(), lease_count());
+}
+
+static void on_counted(bool ok) {
+    if (load.again) {
+        load_leases();
+    } else if (!ok) {
+        jobs_failed();
+    } else {
+        load.reading = load.counting = load.unplaced = false;
+        hold_takes(false);
+        if (!load.counted)
+            counted_first();
+        load.hooks.on_counted();
+        load.hooks.offer_again();
+    }
+}
+
+static void complete_leases(void) {
+    load.lost = false;
+    load.knows_leases = true;
+    lease_set_incomplete(false);
+    QUEUE_EACH(q)
+    if (q->limits->server_most > 0)
+        queue_signal(q);
+}
+
+static void on_leases_loaded(bool ok) {
+    if (load.again) {
+        load_leases();
+        return;
+    }
+    if (!ok) {
+        jobs_failed();
+        return;
+    }
+    complete_leases();
+    recount_start(load.hooks.on_snapshot, on_counted);
+}
+
+/* After the start, and after a lost claim, a claim scans its queue from the beginning. The count tells where the first
+ * ready job is. With many dead rows it is faster to wait for that. */
+static bool takes_must_wait(void) {
+    return load.unplaced && (!dead_rows_are_known() || dead_rows_of_jobs() > SCAN_ROWS_MOST);
+}
+
+static void load_leases(void) {
+    load.reading = true;
+    load.again = false;
+    hold_takes(takes_must_wait());
+    lease_load_start(load.lost, on_leases_loaded);
+}
+
+static void load_jobs(void) {
+    if (!load.counting)
+        load.since_us = clock_mono();
+    load.counting = true;
+    load.offered = false;
+    if (!load.reading) {
+        load_leases();
+        return;
+    }
+    load.again = true;
+    recount_spoil();
+}
+
+void bootstrap_tick(void) {
+    if (load.takes_held && !takes_must_wait())
+        hold_takes(false);
+    if (load.offered || bootstrap_counters() == COUNTERS_AWAITED)
+        return;
+    load.offered = true;
+    load.hooks.offer_again();
+}
+
+static void count_only(void) {
+    recount_start(load.hooks.on_snapshot, on_counted);
 }
 
 #define LOAD_OP(id, beginner, handler) \
@@ -369,6 +359,3 @@ LOAD_OP(prune_nodes, bootstrap_prune_begin, NULL);
 LOAD_OP(register_node, register_begin, register_done);
 LOAD_OP(load_nodes, NULL, nodes_done);
 LOAD_OP(load_queues, NULL, queues_done);
-LOAD_OP(load_leases, now_begin, leases_done);
-LOAD_OP(load_dead, NULL, bootstrap_dead_done);
-LOAD_OP(load_counts, now_begin, counts_done);

@@ -5,11 +5,11 @@
 #include "batch/op.h"
 
 /*
- * Reads the state that the server needs before it can serve: the secret, its own number, the other servers, queues,
- * running leases and counters. All reads are in one transaction, so that they show one state. Clients get -LOADING
- * until then.
+ * Reads the state that the server needs before it can serve: the secret, its own number, the other servers and the
+ * queues. Clients get -LOADING until then. Then the running leases are read and the jobs are counted, beside the commands
+ * of clients: lease_load.h, recount.h.
  *
- * After a lost connection the leases and counters are read again. A job that was leased for a client but never
+ * After a lost connection the leases are read and the jobs are counted again. A job that was leased for a client but never
  * delivered is put back. The counters are then correct, whatever the lost transactions did.
  */
 
@@ -28,8 +28,23 @@ void bootstrap_nodes(void);
 void bootstrap_register(void);
 /* While this is true, commands without CMD_LOADING are answered with -LOADING. */
 bool bootstrap_is_under_way(void);
-/* on_loaded is called once, after the first complete load. on_reloaded is called after each reload that follows a
- * lost connection. */
-void bootstrap_hooks(void (*on_loaded)(void), void (*on_reloaded)(void));
+/* The counters of queues. */
+enum bootstrap_counters {
+    COUNTERS_KNOWN,   /* right, but for changes of lost transactions if the recount takes long */
+    COUNTERS_AWAITED, /* a recount runs; commands without CMD_UNCOUNTED wait for it */
+    COUNTERS_LATE,    /* the first count runs for long; such commands are answered with -LOADING */
+};
+enum bootstrap_counters bootstrap_counters(void);
+/* True while leases are read and jobs are counted. */
+bool bootstrap_counts_jobs(void);
+/* Lets commands go on that have waited for long. Called at each tick. */
+void bootstrap_tick(void);
+struct bootstrap_hooks {
+    void (*on_loaded)(void);   /* after the first load, before the jobs are counted */
+    void (*on_snapshot)(void); /* the snapshot is taken whose jobs are counted: recount.h */
+    void (*on_counted)(void);  /* the jobs were counted: at start, after a lost connection */
+    void (*offer_again)(void); /* commands that waited for the counters go on */
+};
+void bootstrap_on(struct bootstrap_hooks hooks);
 
 #endif

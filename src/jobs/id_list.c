@@ -207,12 +207,15 @@ void job_ids_unknown(struct task *t) {
     req_answer_lost(r);
 }
 
+/* lease_load.c replaces these leases by those of the rows. */
+#define UNREAD_LEASE_US (60 * US_PER_S)
+
 void job_ids_leased(struct task *t) {
     const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
 
     for (size_t i = 0; i < ids->count; i++)
         if (!lease_known(ids->keys[i].id))
-            lease_add(ids->keys[i], clock_db());
+            lease_add(ids->keys[i], clock_db() + UNREAD_LEASE_US);
     job_ids_unknown(t);
 }
 

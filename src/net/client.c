@@ -131,13 +131,16 @@ bool client_writes_paused(void) {
     return clock_mono() < clients.pause_until;
 }
 
+void clients_offer_again(void) {
+    LIST_EACH(node, &clients.states[CLIENT_OPEN])
+        make_ready(LIST_ENTRY(node, struct client, in_state));
+}
+
 void client_pause_until(int64_t mono_us, bool writes_only) {
     clients.pause_until = mono_us;
     clients.pause_writes_only = writes_only;
-    if (mono_us != 0)
-        return;
-    LIST_EACH(node, &clients.states[CLIENT_OPEN])
-        make_ready(LIST_ENTRY(node, struct client, in_state));
+    if (mono_us == 0)
+        clients_offer_again();
 }
 
 void client_touch(struct client *c) {

@@ -167,6 +167,8 @@ void client_detach(struct req *r);
  * which the hook on_command checks. */
 void client_pause_until(int64_t mono_us, bool writes_only);
 bool client_writes_paused(void);
+/* The hook on_command has refused requests for a while: offers them again. */
+void clients_offer_again(void);
 
 struct client *client_by_id(uint64_t id);
 /* All clients of the state, in the order in which they reached it. */

@@ -22,6 +22,7 @@ enum command_flag {
     CMD_KEYS_WRITE = 1 << 12, /* adds jobs */
     CMD_KEYS_MOVE = 1 << 13,  /* takes from the first queue and adds to the others */
     CMD_DANGEROUS = 1 << 14,  /* in the category @dangerous, as all CMD_ADMIN are */
+    CMD_UNCOUNTED = 1 << 15,  /* needs no counters of queues: runs also while the jobs are counted */
 };
 
 /* The first argument that may be a body, an element, a message or other long bytes. All arguments before it

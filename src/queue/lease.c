@@ -22,7 +22,7 @@ struct lease {
     int32_t queue_id;
     int16_t rank;
     uint16_t owner;      /* number of another server, or 0 */
-    uint32_t told;       /* number of the last review in which it was added */
+    uint32_t seen;       /* number of the last review in which it was added or seen */
     unsigned holds : 28; /* each is a request of at least a hundred bytes, so the number is never reached */
     unsigned last : 1;
     unsigned ahead : 1;     /* lease_add_ahead() */
@@ -165,7 +165,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
     l->row_until_us = row_until_us;
     l->owner = owner;
     l->last = false;
-    l->told = review;
+    l->seen = review;
     if (l->holds == 0)
         heap_set(&ends, &l->end, until_us);
     return l;
@@ -362,8 +362,20 @@ enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
     return what;
 }
 
+bool lease_has_ended(int64_t id, int64_t row_until_us) {
+    const struct past_lease *p = find_past(id, row_until_us);
+
+    return p != NULL && p->what == LEASE_ENDED;
+}
+
 bool lease_known(int64_t id) {
     return lease_find(id) != NULL;
+}
+
+bool lease_has_end(int64_t id, int64_t row_until_us) {
+    const struct lease *l = lease_find(id);
+
+    return l != NULL && l->row_until_us == row_until_us;
 }
 
 bool lease_is_ahead(struct job_key key, int64_t row_until_us) {
@@ -480,19 +492,59 @@ int64_t lease_next_end(void) {
     return first == NULL ? INT64_MAX : first->due;
 }
 
+static bool leases_are_incomplete;
+
+void lease_set_incomplete(bool on) {
+    leases_are_incomplete = on;
+}
+
+bool lease_is_incomplete(void) {
+    return leases_are_incomplete;
+}
+
 void lease_review_begin(void) {
     review++;
 }
 
-static void drop_untold(struct compact_link *link) {
-    struct lease *l = CONTAINER_OF(link, struct lease, in_leases);
+bool lease_review_see(int64_t id, int64_t row_until_us) {
+    struct lease *l = lease_find(id);
 
-    if (l->told != review)
-        lease_drop(l);
+    if (l == NULL || l->row_until_us != row_until_us)
+        return false;
+    l->seen = review;
+    return true;
 }
 
-void lease_review_end(void) {
-    compact_each(&leases, drop_untold);
+static void (*see_unseen)(struct job_key key, int64_t row_until_us);
+
+static void offer_unseen(struct compact_link *link) {
+    const struct lease *l = CONTAINER_OF(link, struct lease, in_leases);
+
+    if (l->seen != review)
+        see_unseen(lease_key(l), l->row_until_us);
+}
+
+void lease_review_each_unseen(void (*fn)(struct job_key key, int64_t row_until_us)) {
+    see_unseen = fn;
+    compact_each(&leases, offer_unseen);
+}
+
+static struct {
+    int64_t now_us;
+    void (*fn)(struct job_key key);
+} overdue;
+
+static void offer_overdue(struct compact_link *link) {
+    const struct lease *l = CONTAINER_OF(link, struct lease, in_leases);
+
+    if (l->row_until_us <= overdue.now_us && !l->last)
+        overdue.fn(lease_key(l));
+}
+
+void lease_each_overdue(int64_t now_us, void (*fn)(struct job_key key)) {
+    overdue.now_us = now_us;
+    overdue.fn = fn;
+    compact_each(&leases, offer_overdue);
 }
 
 size_t lease_count(void) {

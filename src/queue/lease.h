@@ -66,6 +66,8 @@ bool lease_remove(int64_t id);
  * not arrived yet. *other_us: the end in the row that a removed lease of the last kind expected, else 0. */
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us);
 bool lease_known(int64_t id);
+/* Is there a lease with that end in the row? */
+bool lease_has_end(int64_t id, int64_t row_until_us);
 /* True if this server watches the lease with that end in the row. False for a lease of lease_add_foreign(), and if a peer
  * has given the job another lease since. */
 bool lease_is_own(int64_t id, int64_t row_until_us);
@@ -84,6 +86,8 @@ enum lease_past {
     LEASE_REPLACED, /* lease_replace() */
 };
 enum lease_past lease_revoke(int64_t id, int64_t row_until_us);
+/* Has the lease ended here by time, lately? */
+bool lease_has_ended(int64_t id, int64_t row_until_us);
 /* The names of workers that are not written to the rows yet (worker.h). Called once a second. */
 void lease_second(void);
 typedef void lease_see(void *arg, struct job_key key, int64_t row_until_us, const char *name);
@@ -100,10 +104,17 @@ bool lease_is_held(int64_t id);
 bool lease_take_ended(int64_t now_us, struct lease_end *end);
 /* Notes that the job of an ended lease was counted as queued. */
 void lease_end_counted(const struct lease_end *end);
-/* A review of all leases. Between the two calls the caller adds each lease that the database has.
- * lease_review_end() removes the others. */
+/* While on is true, leases that earlier runs of this server gave are not known yet. */
+void lease_set_incomplete(bool on);
+bool lease_is_incomplete(void);
+/* A review of all leases. Those that are added from now on are seen. */
 void lease_review_begin(void);
-void lease_review_end(void);
+/* The lease is seen, too. False if there is none with that end in the row. */
+bool lease_review_see(int64_t id, int64_t row_until_us);
+/* Calls fn() for each lease that was not seen since the begin. fn() changes no lease. */
+void lease_review_each_unseen(void (*fn)(struct job_key key, int64_t row_until_us));
+/* Calls fn() for each lease whose end in the row has passed, except the last one of a job. fn() changes no lease. */
+void lease_each_overdue(int64_t now_us, void (*fn)(struct job_key key));
 /* clock_db() of the next end, INT64_MAX if there is none. */
 int64_t lease_next_end(void);
 size_t lease_count(void);

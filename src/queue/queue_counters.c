@@ -30,6 +30,8 @@ static struct {
     int64_t waiting;
     size_t keys;
 } sums;
+static bool recounts;                /* queue_counters_note_others() */
+static bool counters_are_incomplete; /* queue_counters_set_incomplete() */
 
 const struct queue_own queue_unchanged = { .in_dirty = { (struct list *)&queue_unchanged.in_dirty,
                                                          (struct list *)&queue_unchanged.in_dirty } };
@@ -396,7 +398,7 @@ void queue_receive_share(struct queue *q, uint16_t node, struct queue_share shar
     share.delayed = known->delayed;
     share.waiting = known->waiting;
 
-    q->counters.suspect |= base;
+    q->counters.suspect |= base || recounts;
     set_counts(q, q->counters.len + share.len - known->len, q->counters.total + share.total - known->total,
                q->counters.dead + share.dead - known->dead);
     q->counters.jobs_in += share.jobs_in - known->jobs_in;
@@ -412,7 +414,7 @@ void queue_receive_share(struct queue *q, uint16_t node, struct queue_share shar
 void queue_receive_states(struct queue *q, uint16_t node, int64_t delayed, int64_t waiting, bool base) {
     struct peer_share *peer = share_of(q, node, (struct queue_share){ 0 });
 
-    q->counters.suspect |= base;
+    q->counters.suspect |= base || recounts;
     if (base && !peer->has_states) {
         peer->share.delayed = delayed;
         peer->share.waiting = waiting;
@@ -463,8 +465,10 @@ void queue_set_audited(struct queue *q, const struct queue_share *counted) {
     int64_t jobs_in = c->jobs_in, jobs_out = c->jobs_out;
 
     queue_set_counts(q, counted->len, counted->total);
-    queue_set_dead(q, counted->dead);
-    queue_set_states(q, counted->delayed, counted->waiting);
+    set_dead(q, counted->dead);
+    if (counted->dead > 0)
+        queue_show(q);
+    set_states(q, counted->delayed, counted->waiting);
     queue_set_traffic(q, counted->jobs_in + c->own->share.jobs_in - c->own->saved_in,
                       counted->jobs_out + c->own->share.jobs_out - c->own->saved_out);
     if (c->jobs_in != jobs_in || c->jobs_out != jobs_out)
@@ -479,12 +483,22 @@ void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
     note_counted(q);
 }
 
-void queue_set_states(struct queue *q, int64_t delayed, int64_t waiting) {
-    set_states(q, delayed, waiting);
+void queue_counters_set_incomplete(bool on) {
+    counters_are_incomplete = on;
 }
 
-void queue_set_dead(struct queue *q, int64_t dead) {
-    set_dead(q, dead);
-    if (dead > 0)
-        queue_show(q);
+bool queue_counters_are_incomplete(void) {
+    return counters_are_incomplete;
+}
+
+void queue_counters_note_others(bool on) {
+    recounts = on;
+}
+
+void queue_correct(struct queue *q, const struct queue_share *missing) {
+    const struct queue_counters *c = &q->counters;
+
+    set_counts(q, c->len + missing->len, c->total + missing->total, c->dead + missing->dead);
+    set_states(q, c->delayed + missing->delayed, c->waiting + missing->waiting);
+    queue_changed(q);
 }

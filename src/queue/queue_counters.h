@@ -165,12 +165,16 @@ void queue_forget_shares(uint16_t node);
 /* Makes the counters suspect: of one queue, or of all. */
 void queue_suspect(struct queue *q);
 void queue_suspect_all(void);
-/* Sets the counters as they were loaded: the numbers of jobs, of dead letters, of jobs in other states, and of jobs in
- * and out. */
+/* Sets the numbers of jobs as they were counted, and those of jobs in and out as they were loaded. */
 void queue_set_counts(struct queue *q, int64_t len, int64_t total);
-void queue_set_dead(struct queue *q, int64_t dead);
-void queue_set_states(struct queue *q, int64_t delayed, int64_t waiting);
 void queue_set_traffic(struct queue *q, int64_t jobs_in, int64_t jobs_out);
+/* Adds `missing` to the counters: len, total, dead, delayed and waiting. */
+void queue_correct(struct queue *q, const struct queue_share *missing);
+/* While a recount runs (jobs/recount.h), the changes of peers make the counters suspect. The snapshot may include them. */
+void queue_counters_note_others(bool on);
+/* While on is true, the counters lack jobs: the jobs of the database are not counted yet. */
+void queue_counters_set_incomplete(bool on);
+bool queue_counters_are_incomplete(void);
 /* Sets all counters to the result of a counter audit, of which jobs_in and jobs_out are those saved in the database.
  * The counters are no longer suspect. If jobs_in or jobs_out has changed, another audit is due. */
 void queue_set_audited(struct queue *q, const struct queue_share *counted);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "queue/lease.h"
 #include "queue/observer.h"
 #include "queue/queue_ready.h"
 #include "queue/settings.h"
@@ -54,7 +55,7 @@ int64_t limits_group_interval_us(const struct queue *q) {
 int64_t limits_server_room(const struct queue *q) {
     int64_t room = q->limits->server_most - q->own_leases - q->work->claims.kept - q->work->claims.rows;
 
-    return room > 0 ? room : 0;
+    return room > 0 && !lease_is_incomplete() ? room : 0;
 }
 
 uint64_t limits_changes(void) {

@@ -20,7 +20,8 @@
 bool limits_are_per_group(const struct queue *q);
 /* The time between two jobs of a group by its rate; 0: it has no rate. q may be NULL. */
 int64_t limits_group_interval_us(const struct queue *q);
-/* QCONFIG server-max-active: how many jobs of q this server may claim now, beside its claims that have not ended. */
+/* QCONFIG server-max-active: how many jobs of q this server may claim now, beside its claims that have not ended.
+ * 0 while not all leases are known. */
 int64_t limits_server_room(const struct queue *q);
 /* For a new queue: it has no limits. */
 void limits_init(struct queue *q);

@@ -6,7 +6,7 @@
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 
-/* The rows that a claim requests at least while the counters are suspect. */
+/* The rows that a claim requests at least while the counters are suspect or incomplete. */
 #define SUSPECT_BUDGET 16
 
 static struct list signalled = { &signalled, &signalled };
@@ -20,7 +20,8 @@ static int64_t jobs_budget(const struct queue *q) {
     if (!q->scan.may_have_more)
         return returned > q->work->claims.last_rows ? returned - q->work->claims.last_rows : 0;
     unscanned = q->counters.len - returned - q->work->claims.rows;
-    if (q->counters.suspect && unscanned < SUSPECT_BUDGET - q->work->claims.rows)
+    if ((q->counters.suspect || queue_counters_are_incomplete()) &&
+        unscanned < SUSPECT_BUDGET - q->work->claims.rows)
         unscanned = SUSPECT_BUDGET - q->work->claims.rows;
     /* len may be too small for a moment, so a claim always requests at least one row. */
     if (unscanned < 1)
@@ -112,11 +113,6 @@ void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
 
 void queue_reset_scan(struct queue *q) {
     position_reset(&q->scan);
-    queue_signal(q);
-}
-
-void queue_scan_after(struct queue *q, struct job_key key) {
-    position_set(&q->scan, key, q->counters.len > 0);
     queue_signal(q);
 }
 

@@ -32,9 +32,6 @@ void queue_receive_returned(struct queue *q, struct job_key key);
 void queue_scan_from(struct queue *q, struct job_key key);
 /* The next claim scans from the beginning, because nothing is known about the ready jobs. */
 void queue_reset_scan(struct queue *q);
-/* Sets the scan position and removes all redelivery keys: no job at or before key is ready. len tells
- * whether there are jobs after it. */
-void queue_scan_after(struct queue *q, struct job_key key);
 /* True if jobs are counted as queued, but claims know no place where to look for them. */
 bool queue_misses_jobs(const struct queue *q);
 /* The key after which a reader finds all ready jobs: the scan position, or just before the first redelivery

@@ -144,12 +144,8 @@ void position_reset(struct scan_position *s) {
     position_set_back(s, beginning);
 }
 
-void position_set(struct scan_position *s, struct job_key key, bool more) {
-    s->ranked |= key.rank != 0;
-    s->key_count = 0;
-    s->position = key;
-    s->may_have_more = more;
-    s->resets++;
+bool position_is_at_beginning(const struct scan_position *s) {
+    return s->position.rank == beginning.rank && s->position.id == beginning.id;
 }
 
 void position_clear(struct scan_position *s) {

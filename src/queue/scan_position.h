@@ -61,13 +61,12 @@ void position_expect(struct scan_position *s);
 void position_set_back(struct scan_position *s, struct job_key key);
 /* Nothing is known about the ready jobs: the next scan starts at the beginning. */
 void position_reset(struct scan_position *s);
-/* No job at or before key is ready. more: there are ready jobs after it. */
-void position_set(struct scan_position *s, struct job_key key, bool more);
-
 /* True if neither a scan nor a redelivery key is expected to find a ready job. */
 static inline bool position_is_exhausted(const struct scan_position *s) {
     return !s->may_have_more && s->key_count == 0;
 }
+/* True if nothing is known about the jobs from the first key on. */
+bool position_is_at_beginning(const struct scan_position *s);
 /* All jobs were deleted. */
 void position_clear(struct scan_position *s);
 

@@ -21,6 +21,7 @@ static struct {
     struct list unsettled; /* requests whose patterns are not settled; pattern_is_settled() */
     uint64_t arrivals;
     size_t blocked;
+    bool expects_strays;
 } waiters;
 
 static void on_settled(struct queue_pattern *pattern);
@@ -30,6 +31,7 @@ static void on_timeout(struct timer *t);
 void waiters_init(void) {
     fair_list_init(&waiters.fresh);
     list_init(&waiters.held);
+    waiters.expects_strays = false;
     list_init(&waiters.unsettled);
     patterns_on_settled(on_settled);
     follow_ups_on_ended(on_follow_ups_ended);
@@ -290,7 +292,8 @@ static void on_held_too_long(struct timer *t) {
 }
 
 static bool get_is_early(const struct taker *taker) {
-    return taker->nohang && taker->client != NULL && !follow_ups_have_ended(taker->after_follow_up);
+    return taker->nohang && taker->client != NULL &&
+           (waiters.expects_strays || !follow_ups_have_ended(taker->after_follow_up));
 }
 
 static void get_hold(struct taker *taker) {
@@ -314,6 +317,12 @@ static void on_follow_ups_ended(void) {
         timer_stop(&taker->timeout);
         get_go_on(taker);
     }
+}
+
+void waiters_expect_strays(bool on) {
+    waiters.expects_strays = on;
+    if (!on)
+        on_follow_ups_ended();
 }
 
 /* ---- waiting ---- */

@@ -157,5 +157,8 @@ bool waiters_unblock(struct client *c, bool error);
 /* Ends all waiting requests: with error or, if that is NULL, with no job. */
 void waiters_end_all(const char *error);
 size_t waiters_blocked(void);
+/* While on is true, jobs of lost claims may be put back: a request that does not wait looks for jobs again at the end, or
+ * after a second. */
+void waiters_expect_strays(bool on);
 
 #endif

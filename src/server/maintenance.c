@@ -201,7 +201,7 @@ static bool may_forget_queues(void) {
     size_t known;
 
     (void)node_known(&known);
-    return known <= 1 && dead_rows_of_jobs() <= FULL_SCAN_ROWS;
+    return known <= 1 && dead_rows_of_jobs() <= FULL_SCAN_ROWS && !queue_counters_are_incomplete();
 }
 
 /* A scan from the start skips all dead, leased and delayed rows, and delays all other statements of the connection.
@@ -295,6 +295,7 @@ static const struct periodic {
     { SECOND_TICKS, false, commit_marker_forget },
     { SECOND_TICKS, false, replication_ask },
     { SECOND_TICKS, false, bootstrap_retry },
+    { 1, false, bootstrap_tick },
     { SECOND_TICKS / 2, false, txn_bounds_check_time },
     { 1, true, queues_tick },
     { 1, true, queue_works_tick },

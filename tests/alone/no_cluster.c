@@ -29,6 +29,9 @@ int64_t peers_next_due(void) {
     return INT64_MAX;
 }
 
+void peers_note_snapshot(void) {
+}
+
 void peers_announce_unknown(void) {
 }
 

@@ -18,6 +18,7 @@
 #include "pg/notify_bus.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
+#include "queue/waiters.h"
 
 /* A server without a database and without a channel, for the single file of a program that includes this. The input
  * decides the rows of results: any values of the statement's types. */
@@ -40,7 +41,7 @@ static struct op *const operations[] = {
     &op_save_counters,     &op_unpause_all,
     &op_wake_expired,      &op_wake_due,
     &op_wake_next,         &op_expire_in_order,
-    &op_load_leases,       &op_load_dead,
+    &op_find_leases,       &op_load_leases,
     &op_load_counts,       &op_adopt_leases,
     &op_count_queues,      &op_beat_node,
     &op_leave_node,        &op_due_schedules,
@@ -120,12 +121,12 @@ static const struct offline_result {
     OFFLINE_RESULT(LOAD_NODES, "2xx4bbt", false),
     OFFLINE_RESULT(LOAD_QUEUES, "4qptSXnn", false),
     OFFLINE_RESULT(FIND_QUEUES, "4qptSX", false),
+    OFFLINE_RESULT(LOOK_QUEUES, "4qptSX", false),
     OFFLINE_RESULT(PAGE_QUEUES, "4b", false),
     OFFLINE_RESULT(LOAD_LEASES, "428t2bX", false),
     OFFLINE_RESULT(ADOPT_LEASES, "428t2b", false),
-    OFFLINE_RESULT(LOAD_COUNTS, "4nnnn828", false),
+    OFFLINE_RESULT(LOAD_COUNTS, "4nnnn828n", false),
     OFFLINE_RESULT(COUNT_QUEUES, "4nnnnnnn", false),
-    OFFLINE_RESULT(LOAD_DEAD, "4n", false),
     OFFLINE_RESULT(DEAD_ROWS, "nn", true),
     OFFLINE_RESULT(WAKE_EXPIRED, "428tt4XbX", false),
     OFFLINE_RESULT(WAKE_DUE, "428tt", false),
@@ -291,11 +292,13 @@ static inline void offline_start(void) {
     REQUIRE(log_set_file("/dev/null"));
     fake_batch_start(operations, offline_nothing);
     queue_init();
+    waiters_init();
     client_init(NULL, &offline_clients);
     jobid_set_secret((const unsigned char *)"0123456789abcdef");
     node_self()->number = OFFLINE_NODE;
     memset(node_self()->id, 'e', NODE_ID_LEN);
-    bootstrap_hooks(peers_loaded, offline_nothing);
+    bootstrap_on(
+        (struct bootstrap_hooks){ peers_loaded, peers_note_snapshot, offline_nothing, offline_nothing });
     peers_start(NULL);
     peers_loaded();
 }

@@ -87,7 +87,7 @@ static const char *dump_and_restore(const char *from) {
 }
 
 static void check_restored(redisContext *c, const struct load *l) {
-    assert_int_equal(info_number(c, "registered_jobs"), 8);
+    EVENTUALLY(info_number(c, "registered_jobs") == 8);
     assert_int_equal(number(c, "QLEN b-ready"), 2);
     assert_string_equal(job_field(c, l->delayed, "state"), "active");
     assert_string_equal(job_field(c, l->leased, "state"), "active");

@@ -266,7 +266,8 @@ static void test_sessions_must_be_clean(void **state) {
     for (int i = 0; i < 2; i++) {
         server_start(&s[i], through(&p, database), NULL);
         EVENTUALLY(file_contains(s[i].log, "[database writes] connected") &&
-                   file_contains(s[i].log, "[database reads] connected"));
+                   file_contains(s[i].log, "[database reads] connected") &&
+                   file_contains(s[i].log, "[database long reads] connected"));
     }
     for (int i = 0; i < 2; i++)
         assert_int_equal(server_stop(&s[i]), 0);

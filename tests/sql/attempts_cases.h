@@ -116,11 +116,14 @@ static const struct stmt_case attempts_cases[] = {
                "call test.put('1/0/4 deliveries=2 attempts=2')",
       .params = { "{1}", NOW }, .rows = "1 1 0 0 0 2 0 0" },
     { SQL_LOAD_COUNTS, "a job that is about to die is not queued", .jobs = "1/0/1 deliveries=2 attempts=2",
-      .params = { NOW }, .rows = "1 1 0 0 0 1 - -" },
+      .params = { NOW }, .rows = "1 1 0 0 0 1 - - 0" },
     { SQL_LOAD_LEASES, "a job that is about to die, and one in its last attempt",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=1 attempts=2 owner=3; 1/0/4 deliveries=1 attempts=2 owner=3",
       .params = { NOW }, .rows = "1 0 1 11:00:00 3 t -; 1 0 2 12:00:30 3 t -; 1 0 3 12:00:30 3 f -" },
+    { SQL_FIND_LEASES, "a job that is about to die, and one in its last attempt",
+      .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3",
+      .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 11:00:00 0 t -; 2 12:00:30 3 t -" },
     { SQL_ADOPT_LEASES, "a job that is about to die, and one in its last attempt at another node",
       .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=2 attempts=2 owner=4",
@@ -289,8 +292,10 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1}", "{deadqueue}", "{a}" }, .rows = "f t" },
     { SQL_SET_SETTINGS, "none any more", .setup = DEAD_CHAIN, .params = { "{2}", "{deadqueue}", "{\"\"}" },
       .rows = "t f", .query = DEAD_CHAIN_NOW, .found = "b  none" },
-    { SQL_LOAD_DEAD, "of each queue",
-      .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2')", .rows = "1 1; 2 2" },
+    { SQL_LOAD_COUNTS, "dead jobs of each queue",
+      .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2'); "
+               "call test.put('2/0/3')",
+      .params = { NOW }, .rows = "1 0 0 0 0 - - - 1; 2 0 0 0 0 - - - 2; 2 1 1 0 0 3 0 3 0" },
     { SQL_SCAN_DEAD, "pages over all queues",
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 deliveries=2 attempts=2 error=e; 2/-1/3 attempts=9; "
                "2/0/1 attempts=1')",

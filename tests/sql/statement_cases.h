@@ -474,13 +474,19 @@ static const struct stmt_case cases[] = {
       .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - - - - - - - t" },
     { SQL_LOAD_COUNTS, "all jobs and queued jobs; a due job is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
-      .params = { NOW }, .rows = "1 8 4 2 0 1 0 1; 2 2 1 0 0 4 0 1; 3 1 1 0 0 - 0 1" },
+      .params = { NOW }, .rows = "1 8 4 2 0 1 0 1 0; 2 2 1 0 0 4 0 1 0; 3 1 1 0 0 - 0 1 0" },
     { SQL_LOAD_COUNTS, "the first queued job, by rank and by ID, and no leased job",
       .jobs = "1/0/3; 1/-2/9; 1/0/2 ready=12:00:30 owner=3; 2/0/1 ready=12:00:30 owner=3", .params = { NOW },
-      .rows = "1 3 2 0 0 2 -2 3; 2 1 0 0 0 1 - -" },
+      .rows = "1 3 2 0 0 2 -2 3 0; 2 1 0 0 0 1 - - 0" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3 f -; 1 0 8 infinity 3 f -" },
+    { SQL_FIND_LEASES, "running and ended leases, and a queued job whose time is in the future",
+      .jobs = ALL_STATES "; 2/0/1 owner=4; 2/0/2 ready=12:00:30",
+      .params = { "{1,1,1,1,1,1,1,1,2,2,2}", "{0,0,0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,1,2,3}", NOW },
+      .rows = "10 12:00:30 0 f -; 2 12:00:30 3 f -; 3 11:00:00 3 f -; 8 infinity 3 f -; 9 11:00:00 4 f -" },
+    { SQL_FIND_LEASES, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW } },
+    { SQL_TAKE_SNAPSHOT, "", .rows = "t" },
     { SQL_ADOPT_LEASES, "running jobs of the nodes that are not named",
       .jobs = ALL_STATES "; 2/-1/9 ready=12:00:30 owner=4; 2/0/10 ready=12:00:30 owner=5; 2/0/11 owner=4",
       .params = { NOW, "{5,9}" }, .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f; 2 -1 9 12:00:30 4 f" },
@@ -607,6 +613,14 @@ static const struct stmt_case cases[] = {
           "insert into pgdisque.queue_setting values (1, 'retry', '5'), (2, 'ttl', '6'), (1, 'ttl', '7')",
       .rows = "1 \"1\" 0 10:00:00 retry \"5\" 7 8; 1 \"1\" 0 10:00:00 ttl \"7\" 7 8; "
               "2 \"2\" 0 10:00:00 ttl \"6\" 0 0" },
+
+    { SQL_LOOK_QUEUES, "a page, with a row for each setting",
+      .setup =
+          "insert into pgdisque.queue (name, pause, created_at) select n::text::bytea, n % 4, '" DAY
+          " 10:00+00' from generate_series(1, 5) as n;"
+          "insert into pgdisque.queue_setting values (2, 'retry', '5'), (3, 'ttl', '6'), (2, 'ttl', '7')",
+      .params = { "1", "2" },
+      .rows = "2 \"2\" 2 10:00:00 retry \"5\"; 2 \"2\" 2 10:00:00 ttl \"7\"; 3 \"3\" 3 10:00:00 ttl \"6\"" },
 
     /* ---- jobs that recur ---- */
     { SQL_PUT_SCHEDULE, "new ones",

@@ -55,6 +55,7 @@ static const struct planned planned[] = {
     { SQL_NEXT_IN_GROUPS, HOT | SORTS, "'{1,2}', '{a,b}', now(), '{0,1}'" },
     { SQL_FIND_GROUPS, HOT, KEYS },
     { SQL_FIND_LOCKED, HOT, KEYS },
+    { SQL_FIND_LEASES, HOT, KEYS ", now()" },
     { SQL_ADD_IN_FLOW, HOT | SORTS,
       "'{900000003}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
       "'{null}', "
@@ -113,6 +114,7 @@ static const struct planned planned[] = {
       "'{900000002}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
       "'{null}', '{null}', '{null}', '{null}', now()" },
     { SQL_CLOCK, 0, NULL },
+    { SQL_TAKE_SNAPSHOT, 0, NULL },
     { SQL_RETAIN_JOBS, HOT, KEYS ", '{0,2}', '{5,null}', '{a,b}', '{null,r}', now(), 1" },
     /* It fails if a job is not there, so it gets no jobs. */
     { SQL_RETAIN_REQUIRED, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', now(), 1" },
@@ -155,10 +157,10 @@ static const struct planned planned[] = {
     { SQL_ADOPT_LEASES, SCAN, "now(), '{1,2}'" },
     { SQL_LEAVE_NODE, 0, "'a'" },
     { SQL_LOAD_COUNTS, SCAN, "now()" },
-    { SQL_LOAD_DEAD, 0, NULL },
     { SQL_LOAD_LEASES, SCAN, "now()" },
     { SQL_LOAD_NODES, 0, NULL },
     { SQL_LOAD_QUEUES, 0, NULL },
+    { SQL_LOOK_QUEUES, 0, "0, 1000" },
     { SQL_LOAD_SECRET, 0, NULL },
     { SQL_OPEN_QUEUES, HOT, "'{a,b}', '{1,null}'" },
     { SQL_PAUSE_QUEUES, 0, "'{1,2}', '{0,1}'" },

@@ -88,6 +88,12 @@
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
           .params = { NOW },                                                                               \
           .rows = "1 0 1 12:00:30 3 f anna" },                                                             \
+        { SQL_FIND_LEASES,                                                                                 \
+          "with their workers",                                                                            \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 owner=3; 1/0/3",                       \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", NOW },                                              \
+          .rows = "1 12:00:30 3 f anna; 2 11:00:00 3 f anna" },                                            \
         { SQL_FIND_HELD,                                                                                   \
           "by a worker, wherever",                                                                         \
           .jobs = WORKER_JOBS,                                                                             \

@@ -318,7 +318,7 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     sure("q8");
     introduce();
     hear("z");
-    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_LOOK_QUEUES));
     /* Once more, for changes since the question. */
     hear("z");
     queue_named("q8")->counters.suspect = false;
@@ -328,10 +328,41 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     assert_int_equal(queue_named("q8")->pause, PAUSE_IN);
     assert_false(queue_named("q8")->counters.suspect);
     assert_true(queue_find_id(9)->counters.suspect && queue_find_id(9)->scan.may_have_more);
-    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_LOOK_QUEUES));
     fake_fail(fake_write_conn(), 0, "22000");
     answer_all();
-    assert_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    assert_null(sent(fake_write_conn(), SQL_LOOK_QUEUES));
+}
+
+/* A server with many queues reads them in pages, so that other tasks need not wait for all of them. */
+static void test_rows_are_read_in_pages(void **state) {
+    PGresult *rows = fake_rows(6);
+    const struct fake_statement *page;
+
+    (void)state;
+    introduce();
+    hear("z");
+    page = sent(fake_write_conn(), SQL_LOOK_QUEUES);
+    assert_non_null(page);
+    assert_true(fake_scalar(page, 0) == INT32_MIN && fake_scalar(page, 1) == 1000);
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "page%d", i);
+        set_queue_row(rows, i, 10 + 2 * i, name, 0);
+    }
+    fake_commit(fake_write_conn(), &rows);
+    batch_flush();
+    page = sent(fake_write_conn(), SQL_LOOK_QUEUES);
+    assert_non_null(page);
+    assert_int_equal(fake_scalar(page, 0), 10 + 2 * 999);
+    rows = fake_rows(6);
+    set_queue_row(rows, 0, 5000, "last", PAUSE_OUT);
+    fake_commit(fake_write_conn(), &rows);
+    batch_flush();
+    assert_null(sent(fake_write_conn(), SQL_LOOK_QUEUES));
+    assert_int_equal(queue_named("last")->pause, PAUSE_OUT);
+    answer_all();
 }
 
 /* Other software can write a row with the id 0, which means here that a queue has no row. */
@@ -341,7 +372,7 @@ static void test_a_row_with_the_id_0(void **state) {
     (void)state;
     introduce();
     hear("z");
-    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_LOOK_QUEUES));
     set_queue_row(rows, 0, 0, "zero", 0);
     fake_commit(fake_write_conn(), &rows);
     assert_true(queue_find(SLICE("zero"))->counters.suspect);
@@ -373,7 +404,7 @@ static void test_very_many_new_queues(void **state) {
         snprintf(item, sizeof item, "q%d,1,1,1,1,0", 1000 + i);
         hear(item);
     }
-    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_LOOK_QUEUES));
     answer_all();
     assert_int_equal(queue_count(), 0);
 }
@@ -462,6 +493,7 @@ int main(void) {
         TEST(test_outbox_of_a_new_queue_are_heard_in_order),
         TEST(test_settings_come_with_the_row),
         TEST(test_rows_are_read_when_something_was_missed),
+        TEST(test_rows_are_read_in_pages),
         TEST(test_a_row_with_the_id_0),
         TEST(test_rows_that_cannot_be_read),
         TEST(test_very_many_new_queues),

@@ -129,6 +129,12 @@ bool bootstrap_is_under_way(void) {
     return loading;
 }
 
+static enum bootstrap_counters counters;
+
+enum bootstrap_counters bootstrap_counters(void) {
+    return counters;
+}
+
 static int reset(void **state) {
     (void)state;
     config_defaults();
@@ -138,6 +144,7 @@ static int reset(void **state) {
     client.user = default_user;
     list_init(&client.reqs);
     loading = false;
+    counters = COUNTERS_KNOWN;
     command_stats_reset();
     handled = NULL;
     handled_count = fed_count = ended_count = killed_count = 0;
@@ -286,6 +293,29 @@ static void test_loading(void **state) {
     assert_true(run("INFO"));
     assert_string_equal(reply, "+OK\r\n");
     assert_int_equal(handled_count, 1);
+}
+
+/* EXEC may run any command. */
+static void test_counting(void **state) {
+    (void)state;
+    counters = COUNTERS_AWAITED;
+    assert_true(run("ADDJOB q a 0"));
+    assert_true(run("GETJOB FROM q"));
+    assert_true(run("PING"));
+    assert_true(run("INFO"));
+    assert_int_equal(handled_count, 4);
+    assert_false(run("QLEN q"));
+    assert_false(run("RPUSH q a"));
+    assert_false(run("EXEC"));
+    assert_true(run("QLEN"));
+    assert_non_null(strstr(reply, "-ERR wrong number of arguments"));
+    counters = COUNTERS_LATE;
+    assert_true(run("QLEN q"));
+    assert_string_equal(reply, "-LOADING pgdisque is counting the jobs of its queues, try later\r\n");
+    assert_true(run("EXEC"));
+    assert_non_null(strstr(reply, "-LOADING"));
+    assert_true(run("ACKJOB x"));
+    assert_int_equal(handled_count, 5);
 }
 
 /* CLIENT PAUSE ... WRITE. A paused command with an error gets its error at once. */
@@ -731,6 +761,7 @@ int main(void) {
         cmocka_unit_test_setup(test_unknown_name_is_made_harmless, reset),
         cmocka_unit_test_setup(test_unknown_comes_before_authentication, reset),
         cmocka_unit_test_setup(test_loading, reset),
+        cmocka_unit_test_setup(test_counting, reset),
         cmocka_unit_test_setup(test_paused_writes, reset),
         cmocka_unit_test_setup(test_synopsis, reset),
         cmocka_unit_test_setup(test_http_closes, reset),

@@ -193,28 +193,59 @@ static void test_cleared(void **state) {
 
 /* ---- reviews ---- */
 
-/* A lease that the database does not return between begin and end has ended. */
+/* The sum of the ids that a review or a search offered. */
+static int64_t offered;
+
+static void offer(struct job_key key) {
+    offered += key.id;
+}
+
+static void offer_unseen(struct job_key key, int64_t row_until_us) {
+    assert_int_equal(row_until_us, 100 * key.id);
+    offer(key);
+}
+
 static void test_review(void **state) {
     (void)state;
     for (int64_t id = 1; id <= 5; id++)
         lease_add(key_of(id), 100 * id);
-    lease_hold(4);
     lease_review_begin();
     lease_add(key_of(2), 250);
-    lease_add(key_of(4), 450);
     lease_add(key_of(6), 600);
-    lease_review_end();
-    assert_int_equal(lease_count(), 3);
-    assert_false(lease_known(1) || lease_known(3) || lease_known(5));
-    assert_int_equal(lease_next_end(), 250);
-    lease_unhold(4);
-    lease_add(key_of(7), 700);
-    assert_ends(1000, 2);
-    assert_ends(1000, 4);
-    lease_review_begin();
-    lease_review_end();
-    assert_int_equal(lease_count(), 0);
-    assert_none_ends(INT64_MAX);
+    assert_true(lease_review_see(4, 400));
+    assert_false(lease_review_see(5, 501));
+    assert_false(lease_review_see(7, 700));
+    offered = 0;
+    lease_review_each_unseen(offer_unseen);
+    assert_int_equal(offered, 1 + 3 + 5);
+    assert_int_equal(lease_count(), 6);
+}
+
+/* A held lease does not end. The last lease of a job is no lease that makes the job ready. */
+static void test_overdue(void **state) {
+    (void)state;
+    for (int64_t id = 1; id <= 4; id++)
+        lease_add(key_of(id), 100 * id);
+    lease_add_row(key_of(5), 500, 200);
+    lease_hold(1);
+    lease_set_last(2);
+    offered = 0;
+    lease_each_overdue(300, offer);
+    assert_int_equal(offered, 1 + 3 + 5);
+}
+
+static void test_end_in_row(void **state) {
+    struct lease_end end;
+
+    (void)state;
+    lease_add(key_of(1), 100);
+    assert_true(lease_has_end(1, 100));
+    assert_false(lease_has_end(1, 101) || lease_has_end(2, 100));
+    assert_true(lease_take_ended(100, &end));
+    assert_false(lease_has_end(1, 100) || lease_has_ended(1, 100));
+    lease_end_counted(&end);
+    assert_true(lease_has_ended(1, 100));
+    assert_false(lease_has_ended(1, 101));
 }
 
 /* ---- names of workers ---- */
@@ -475,6 +506,8 @@ int main(void) {
         TEST(test_hold_of_an_unknown_one),
         TEST(test_cleared),
         TEST(test_review),
+        TEST(test_overdue),
+        TEST(test_end_in_row),
         TEST(test_names_are_due),
         TEST(test_names_of_gone_workers),
         TEST(test_holders),

@@ -233,7 +233,7 @@ static void test_new_run(void **state) {
 /* The states come in an item of their own, before or after the rest, and as a base or not. */
 static void test_heard_states(void **state) {
     (void)state;
-    queue_set_states(q, 10, 20);
+    queue_correct(q, &(struct queue_share){ .delayed = 10, .waiting = 20 });
     queue_receive_states(q, 2, 3, -1, false);
     queue_receive_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0, 0, 0 }, false);
     queue_receive_states(q, 2, 4, -2, false);

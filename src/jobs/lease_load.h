@@ -1,0 +1,19 @@
+#ifndef LEASE_LOAD_H
+#define LEASE_LOAD_H
+
+#include <stdbool.h>
+#include "batch/op.h"
+
+/*
+ * Reads the running leases from the database: at start, after a lost connection, and after the clock was set. Commands go
+ * on. load_leases reads all rows of jobs over CONN_LONG. The leases that differ from those in memory are then read again by
+ * key over CONN_WRITE (find_leases), so their results are in order with the changes of this server.
+ * At the end the leases in memory are those of the database.
+ */
+
+/* Starts a load. Only one may run. strays: this server has lost transactions since it knew all its leases. A lease of its
+ * own that it does not know is then a lease of a lost claim: no client has the job, and it is put back. on_end(false): the
+ * database has failed. */
+void lease_load_start(bool strays, void (*on_end)(bool ok));
+
+#endif

@@ -1,0 +1,262 @@
+/* The leases are read and the jobs are counted beside the traffic: after a start, and after lost sessions. */
+#include "fixture.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libpq-fe.h>
+
+static PGconn *other;
+static redisContext *c;
+
+static void run_sql(const char *sql) {
+    PGresult *res = PQexec(other, sql);
+
+    if (PQresultStatus(res) != PGRES_COMMAND_OK && PQresultStatus(res) != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", sql, PQerrorMessage(other));
+    PQclear(res);
+}
+
+static int recount_setup(void **state) {
+    (void)state;
+    other = postgres_connect(server.database);
+    c = client_open();
+    return 0;
+}
+
+static int recount_teardown(void **state) {
+    (void)state;
+    PQfinish(other);
+    redisFree(c);
+    return 0;
+}
+
+/* A session with the name of the session for long reads stops, so the server cannot end it, and opens no other session.
+ * After three seconds the server reads over another connection. */
+static PGconn *blocker;
+
+static void hold_count(void) {
+    const char *id = ask(c, "CLUSTER MYID");
+
+    blocker = postgres_connect(text_of("%s application_name='pgdisque %.8s long'", server.database, id + 1));
+    assert_int_equal(kill(PQbackendPID(blocker), SIGSTOP), 0);
+}
+
+static void let_count(void) {
+    assert_int_equal(kill(PQbackendPID(blocker), SIGCONT), 0);
+    EVENTUALLY(strncmp(ask(c, "QLEN none"), ":", 1) == 0);
+    PQfinish(blocker);
+}
+
+static void restart_uncounted(void) {
+    hold_count();
+    redisFree(c);
+    assert_int_equal(server_stop(&server), 0);
+    server_resume(&server);
+    c = client_open();
+    assert_int_equal(info_number(c, "counting"), 1);
+}
+
+/* The session of changes; 0: there is none. */
+static long long write_session(void) {
+    return postgres_number(server.database, "select coalesce(max(pid), 0) from pg_stat_activity where "
+                                            "application_name like 'pgdisque % write'");
+}
+
+/* All sessions of the server end, and it reconnects. The recount begins before the first change. */
+static void lose_sessions(void) {
+    long long before = write_session(), now;
+
+    run_sql(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'pgdisque %'");
+    EVENTUALLY((now = write_session()) != before && now != 0);
+    expect(c, ":1", "ACKJOB %s", add_job(c, "fence", "x", ""));
+}
+
+static long long jobs_where(const char *queue, const char *condition) {
+    return postgres_number(server.database,
+                           text_of("select count(*) from pgdisque.job where queue_id = (select id "
+                                   "from pgdisque.queue where name = '%s') and %s",
+                                   queue, condition));
+}
+
+/* The counters are those of the database, and stay so. */
+static void assert_counted(const char *queue) {
+    assert_int_equal(number(c, "QLEN %s", queue),
+                     jobs_where(queue, "ready_at <= now() and wake_at is distinct from ready_at"));
+    assert_int_equal(atoll(queue_field(c, queue, "delayed")), jobs_where(queue, "wake_at = ready_at"));
+    assert_int_equal(atoll(queue_field(c, queue, "active")),
+                     jobs_where(queue, "ready_at > now() and owner is not null"));
+}
+
+/* ---- start ---- */
+
+static void test_served_before_the_count(void **state) {
+    const char *running, *added;
+    struct wire qlen, push;
+
+    (void)state;
+    running = forever(add_job(c, "early", "a", "RETRY 1000"));
+    add_job(c, "early", "b", "RETRY 1000");
+    get_job(c, "early", "a");
+    restart_uncounted();
+    expect(c, "+PONG", "PING");
+    added = forever(add_job(c, "early", "c", "RETRY 1000"));
+    expect(c, ":1", "ACKJOB %s", running);
+    expect(c, ":1", "ACKJOB %s", get_job(c, "early", "b"));
+    assert_string_equal(job_field(c, added, "state"), "queued");
+    expect_start(c, "-LOADING", "ADDJOB early x 0 MAXLEN 10");
+    raw_open(&qlen);
+    assert_true(wire_words(&qlen, "QLEN", "early", NULL));
+    raw_open(&push);
+    assert_true(wire_words(&push, "RPUSH", "early", "x", NULL));
+    EVENTUALLY(info_number(c, "connected_clients") >= 3);
+    let_count();
+    raw_expect(&push, ":2");
+    wire_close(&qlen);
+    wire_close(&push);
+    assert_counted("early");
+    get_job(c, "early", "c");
+    get_job(c, "early", "x");
+    assert_true(queue_is_empty(c, "early"));
+}
+
+/* Without the connection for long reads. */
+static void test_counted_by_another_connection(void **state) {
+    (void)state;
+    add_job(c, "few", "a", "RETRY 1000");
+    restart_uncounted();
+    expect(c, ":1", "QLEN few");
+    assert_int_equal(info_number(c, "counting"), 0);
+    get_job(c, "few", "a");
+    let_count();
+    assert_counted("few");
+}
+
+/* Changes of every kind between the start and the count. */
+static void test_changes_before_the_count(void **state) {
+    const char *ids[8];
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        ids[i] = forever(add_job(c, "busy", text_of("%d", i), "RETRY 1000"));
+    add_job(c, "busy", "delayed", "DELAY 1000");
+    get_job(c, "busy", "0");
+    get_job(c, "busy", "1");
+    restart_uncounted();
+    expect(c, ":1", "NACK %s", ids[0]);
+    get_job(c, "busy", "0");
+    expect(c, ":2", "ACKJOB %s %s", ids[0], ids[1]);
+    get_job(c, "busy", "2");
+    get_job(c, "busy", "3");
+    expect(c, ":1000", "WORKING %s", ids[3]);
+    expect(c, ":1", "DEQUEUE %s", ids[4]);
+    expect(c, ":1", "DELJOB %s", ids[5]);
+    add_job(c, "busy", "late", "DELAY 1000");
+    add_job(c, "busy", "short", "RETRY 1");
+    let_count();
+    assert_counted("busy");
+    get_job(c, "busy", "6");
+    get_job(c, "busy", "7");
+    get_job(c, "busy", "short");
+    EVENTUALLY(number(c, "QLEN busy") == 1);
+    assert_counted("busy");
+}
+
+/* The leases of the last run end after the start. */
+static void test_leases_end_before_the_count(void **state) {
+    (void)state;
+    add_job(c, "leased", "a", "RETRY 4");
+    add_job(c, "leased", "b", "RETRY 1000");
+    get_job(c, "leased", "a");
+    restart_uncounted();
+    get_job(c, "leased", "b");
+    expect_start(c, "[[\"leased\"", "GETJOB TIMEOUT 20000 FROM leased");
+    let_count();
+    assert_counted("leased");
+}
+
+/* ---- lost sessions ---- */
+
+static void test_served_beside_the_recount(void **state) {
+    const char *id;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        add_job(c, "again", text_of("%d", i), "RETRY 1000");
+    id = forever(get_job(c, "again", "0"));
+    hold_count();
+    lose_sessions();
+    expect(c, ":1", "ACKJOB %s", id);
+    get_job(c, "again", "1");
+    add_job(c, "again", "5", "RETRY 1000");
+    let_count();
+    assert_counted("again");
+    for (int i = 2; i < 6; i++)
+        get_job(c, "again", text_of("%d", i));
+}
+
+static void in_queue(const char *change, const char *queue, const char *condition) {
+    run_sql(text_of("%s where queue_id = (select id from pgdisque.queue where name = '%s') and %s", change,
+                    queue, condition));
+}
+
+/* SQL makes the change that the database has after a lost acknowledgement. */
+static void test_lease_without_a_row(void **state) {
+    (void)state;
+    add_job(c, "acked", "a", "RETRY 5");
+    add_job(c, "acked", "b", "RETRY 1000");
+    get_job(c, "acked", "a");
+    in_queue("delete from pgdisque.job", "acked", "owner is not null");
+    lose_sessions();
+    EVENTUALLY(number(c, "QLEN acked") == 1 && strcmp(queue_field(c, "acked", "active"), "0") == 0);
+    HOLDS_FOR(6000, number(c, "QLEN acked") == 1);
+    assert_counted("acked");
+}
+
+/* The same for a lost claim: no client has the job. */
+static void test_lease_of_a_lost_claim(void **state) {
+    (void)state;
+    add_job(c, "claimed", "a", "RETRY 1000");
+    add_job(c, "claimed", "b", "RETRY 1000");
+    get_job(c, "claimed", "a");
+    in_queue("update pgdisque.job set owner = (select number from pgdisque.node limit 1), "
+             "deliveries = deliveries + 1, ready_at = now() + interval '1 hour'",
+             "claimed", "owner is null");
+    lose_sessions();
+    get_job(c, "claimed", "b");
+    assert_true(queue_is_empty(c, "claimed"));
+    assert_counted("claimed");
+}
+
+/* A promoted standby may lack the deletion of a job that this server has passed. */
+static void test_job_that_is_back(void **state) {
+    const char *id;
+
+    (void)state;
+    id = forever(add_job(c, "back", "a", "RETRY 1000"));
+    run_sql("create temporary table kept as select * from pgdisque.job where queue_id = (select id from "
+            "pgdisque.queue where name = 'back')");
+    get_job(c, "back", "a");
+    expect(c, ":1", "ACKJOB %s", id);
+    add_job(c, "back", "b", "RETRY 1000");
+    get_job(c, "back", "b");
+    run_sql("insert into pgdisque.job select * from kept");
+    lose_sessions();
+    EVENTUALLY(number(c, "QLEN back") == 1);
+    assert_string_equal(get_job(c, "back", "a"), id);
+    assert_counted("back");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, recount_setup, recount_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_served_before_the_count),   TEST(test_counted_by_another_connection),
+        TEST(test_changes_before_the_count),  TEST(test_leases_end_before_the_count),
+        TEST(test_served_beside_the_recount), TEST(test_lease_without_a_row),
+        TEST(test_lease_of_a_lost_claim),     TEST(test_job_that_is_back),
+    };
+
+    return RUN_SUITE("recount", tests);
+}
