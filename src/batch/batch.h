@@ -25,7 +25,7 @@ void batch_init(struct op *const *ops, void (*plan)(void));
  * only one write connection, so that the results about a queue arrive in the order of the commits. The
  * connection for large requests (CONN_LARGE) opens for its first task. Its operations add jobs, or move the
  * queued jobs of a queue without claims, and call queue_note_apart(). The connection for long reads (CONN_LONG) opens for
- * the first heavy read: separate.h. */
+ * the first heavy read, which reads the leases at the start: separate.h. */
 void batch_start(void);
 void batch_stop(void);
 
