@@ -155,14 +155,14 @@ static void note_count(struct noted_queue *n, const PGresult *rows, int row) {
                                          row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID) };
 }
 
-/* A queue that was made after the snapshot has no row in the result. */
+/* Another server, or an SQL function, may have made the queue since the queues were loaded. */
 static void read_count(const PGresult *rows, int row) {
     int32_t id = row_int4(rows, row, COL_LOAD_COUNTS_QUEUE_ID);
     struct queue *q = queue_find_id(id);
     struct noted_queue *n = q == NULL ? NULL : noted_of(q);
 
     if (q == NULL)
-        log_warning("load", "there are jobs of queue number %d, which has no row in pgdisque.queue", id);
+        log_warning("load", "there are jobs of queue number %d, which this server does not know yet", id);
     else if (n == NULL)
         queue_suspect(q);
     else {

@@ -257,6 +257,8 @@ static void an_earlier_version_made_fewer_roles(void **state) {
     if (geteuid() != 0)
         skip();
     start_new();
+    /* Each connection brings the schema up to date. */
+    EVENTUALLY(file_contains(embedded.log, "[database long reads] connected"));
     free(postgres_query(conninfo_of(SUPERUSER), "drop owned by pgdisque_tenant; drop role pgdisque_tenant"));
     free(postgres_query(conninfo_of(SUPERUSER), "update pgdisque.api set digest = ''"));
     assert_int_equal(server_stop(&embedded), 0);
