@@ -161,6 +161,9 @@ static void on_primary_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
+    /* A connection was accepted during a round, which goes on. */
+    if (probe_is_running(&primary.probe))
+        return;
     if (!needs_probes()) {
         probe_in(ROUND_US);
         return;
