@@ -376,10 +376,17 @@ static void on_loaded(void) {
         log_notice("server", "the web page is at %s", http_page_address());
 }
 
+/* After a lost connection the peers must read again what this server has changed. */
+static void on_jobs_counted(bool first) {
+    if (!first)
+        peers_announce_unknown();
+}
+
 static void on_nothing(void) {
 }
 
-static void on_checked(void) {
+static void on_checked(bool first) {
+    (void)first;
     server.phase = SERVER_CHECKED;
 }
 
@@ -423,8 +430,8 @@ static void main_start(void) {
         refuse(err);
     write_pidfile();
     give_up_root();
-    bootstrap_on((struct bootstrap_hooks){ on_loaded, peers_note_snapshot, peers_announce_unknown,
-                                           clients_offer_again });
+    bootstrap_on(
+        (struct bootstrap_hooks){ on_loaded, peers_note_snapshot, on_jobs_counted, clients_offer_again });
     config_on_change("loglevel", on_log_changed);
     config_on_change("log-format", on_log_changed);
     config_on_change("maxmemory", memory_budget_set);

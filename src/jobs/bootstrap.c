@@ -267,7 +267,7 @@ static void hold_takes(bool on) {
     batch_hold_takes(on);
 }
 
-static void counted_first(void) {
+static void note_first_count(void) {
     load.counted = true;
     queue_counters_set_incomplete(false);
     if (!load.only_look)
@@ -280,11 +280,13 @@ static void on_counted(bool ok) {
     } else if (!ok) {
         jobs_failed();
     } else {
+        bool first = !load.counted;
+
         load.reading = load.counting = load.unplaced = false;
         hold_takes(false);
-        if (!load.counted)
-            counted_first();
-        load.hooks.on_counted();
+        if (first)
+            note_first_count();
+        load.hooks.on_counted(first);
         load.hooks.offer_again();
     }
 }

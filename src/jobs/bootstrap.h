@@ -40,10 +40,10 @@ bool bootstrap_counts_jobs(void);
 /* Lets commands go on that have waited for long. Called at each tick. */
 void bootstrap_tick(void);
 struct bootstrap_hooks {
-    void (*on_loaded)(void);   /* after the first load, before the jobs are counted */
-    void (*on_snapshot)(void); /* the snapshot is taken whose jobs are counted: recount.h */
-    void (*on_counted)(void);  /* the jobs were counted: at start, after a lost connection */
-    void (*offer_again)(void); /* commands that waited for the counters go on */
+    void (*on_loaded)(void);        /* after the first load, before the jobs are counted */
+    void (*on_snapshot)(void);      /* the snapshot is taken whose jobs are counted: recount.h */
+    void (*on_counted)(bool first); /* the jobs were counted: at start, or again */
+    void (*offer_again)(void);      /* commands that waited for the counters go on */
 };
 void bootstrap_on(struct bootstrap_hooks hooks);
 

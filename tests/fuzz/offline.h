@@ -280,6 +280,10 @@ void notify_bus_send(const char *text) {
 static inline void offline_nothing(void) {
 }
 
+static inline void offline_counted(bool first) {
+    (void)first;
+}
+
 static const struct client_hooks offline_clients;
 
 static inline void offline_start(void) {
@@ -298,7 +302,7 @@ static inline void offline_start(void) {
     node_self()->number = OFFLINE_NODE;
     memset(node_self()->id, 'e', NODE_ID_LEN);
     bootstrap_on(
-        (struct bootstrap_hooks){ peers_loaded, peers_note_snapshot, offline_nothing, offline_nothing });
+        (struct bootstrap_hooks){ peers_loaded, peers_note_snapshot, offline_counted, offline_nothing });
     peers_start(NULL);
     peers_loaded();
 }
