@@ -54,12 +54,17 @@ def check_group(checker, jobs):
 # ---- I9: no more than max-active run at once ----
 
 def running(job, slack):
-    """From when until when it was running for sure, for each delivery. The server takes the job of a refused ADDJOB back."""
+    """From when until when it was running for sure, for each delivery. The server takes the job of a refused ADDJOB back.
+
+    A server that was frozen may execute an ACKJOB of an earlier delivery during a later one.
+    """
     if job.op.kind == "f":
         return
-    ends = [op.begin for op in job.acks + job.requeues if op.kind != "f"] + [job.op.begin + job.ttl_us]
+    ends = [op for op in job.acks + job.requeues if op.kind != "f"]
     for d in job.deliveries:
-        end = min([d.op.begin + job.retry_us - slack, *(at for at in ends if at > d.op.begin)])
+        end = min([d.op.begin + job.retry_us - slack, *(op.begin for op in ends if op.done_by() > d.op.begin)])
+        if job.op.begin + job.ttl_us > d.op.begin:
+            end = min(end, job.op.begin + job.ttl_us)
         if d.op.end < end:
             yield d.op.end, end
 
