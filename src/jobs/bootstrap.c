@@ -87,6 +87,8 @@ static void count_only(void);
 void bootstrap_start(void) {
     load.lost |= load.knows_leases;
     load.unplaced = true;
+    /* Commands have not waited for the count while the database was away. */
+    load.since_us = clock_mono();
     bootstrap_again();
 }
 

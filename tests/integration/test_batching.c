@@ -226,11 +226,12 @@ static void test_users_take_turns(void **state) {
     assert_true(wire_wait_bytes(&one, 1, EVENTUALLY_MS));
     for (int i = 0; i < JOBS; i++)
         value_free(wire_reply(&many, EVENTUALLY_MS));
-    /* Transactions that were sent before it came had at most some hundreds of the others. */
+    /* Without turns it would be behind all the others. Transactions that were tried before it came have some of them, more
+     * on a slow machine. */
     assert_in_range(postgres_number(server.database,
                                     "select count(*) from pgdisque.job as j, pgdisque.job as l "
                                     "where l.body = 'last' and j.xmin::text::bigint < l.xmin::text::bigint"),
-                    0, JOBS / 2);
+                    0, JOBS * 3 / 4);
     wire_close(&many);
     wire_close(&one);
     PQfinish(other);
