@@ -52,7 +52,6 @@ static struct {
     struct txn_conn conns[CONN_KINDS]; /* CONN_LARGE and CONN_LONG are opened when they are needed */
     enum txn_source source;            /* kind of the last transaction on the write connection */
     enum txn_source side_source;       /* the same of the other connections */
-    bool takes_held;                   /* batch_hold_takes() */
     int64_t lacks_long_us; /* clock_mono() since which CONN_LONG is needed and not connected; 0: it is not */
 } batch;
 
@@ -75,7 +74,6 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     contention_init(ops);
     separate_init(ops);
     batch.source = batch.side_source = SOURCE_ORDINARY;
-    batch.takes_held = false;
     batch.lacks_long_us = 0;
     still.task = NULL;
 }
@@ -198,7 +196,7 @@ static void add_those_of(enum txn_source source, struct txn *txn) {
         separate_append(txn);
         return;
     }
-    if (source == SOURCE_ORDINARY && !txn->unsettled && !batch.takes_held)
+    if (source == SOURCE_ORDINARY && !txn->unsettled)
         batch.plan();
     db_begin(txn->db, txn_durability(kinds[source]));
     add_ops(txn, kinds[source]);
@@ -384,10 +382,6 @@ bool batch_pending(void) {
 }
 
 /* ---- a still moment ---- */
-
-void batch_hold_takes(bool on) {
-    batch.takes_held = on;
-}
 
 void batch_add_still(struct task *t, void (*on_missed)(void)) {
     assert(still.task == NULL && t->state == TASK_IDLE);

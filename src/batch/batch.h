@@ -53,8 +53,6 @@ static inline void batch_add_idle(struct task *t) {
  * CONN_READ, and the other two wait until t has ended. on_missed() is called if the snapshot is late: transactions begin
  * again, and t may read their changes. */
 void batch_add_still(struct task *t, void (*on_missed)(void));
-/* Does not call the plan while on is true: no jobs are taken. */
-void batch_hold_takes(bool on);
 /* op.on_end and op.fail of a task at the beginning of memory of its own: free it. */
 void task_free(struct task *t, const PGresult *rows);
 void task_free_failed(struct task *t, const struct op_error *err);

@@ -56,8 +56,6 @@
 #define POLLING_BACK_US (5 * US_PER_S)
 /* More queues than this are not read every second. */
 #define POLLING_QUEUES 10000
-/* A scan over more dead rows than this takes too long. */
-#define REWIND_ROWS 100000
 
 static struct {
     bool loaded;
@@ -75,7 +73,7 @@ static struct {
 /* Jobs may have become ready since then without a message. */
 static void peers_rescan(int64_t since_us) {
     struct job_key from = { .rank = 0, .id = job_id_at(clock_db() - (clock_mono() - since_us) - MARGIN_US) };
-    bool whole = dead_rows_of_jobs() <= REWIND_ROWS;
+    bool whole = dead_rows_of_jobs() <= DEAD_ROWS_FEW;
 
     QUEUE_EACH(q) {
         if (q->id == 0)

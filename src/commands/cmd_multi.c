@@ -9,6 +9,7 @@
 #include "commands/library_life.h"
 #include "commands/multi.h"
 #include "commands/rights.h"
+#include "jobs/bootstrap.h"
 
 enum exec_phase {
     EXEC_PREPARING, /* handlers run; their tasks join the client transaction */
@@ -279,6 +280,14 @@ static bool exec_is_allowed_or_reply(struct req *r, struct multi *m) {
     return allowed;
 }
 
+static bool exec_has_counters_or_reply(struct req *r, const struct multi *m) {
+    if (!m->needs_counters || bootstrap_counters() != COUNTERS_LATE)
+        return true;
+    reply_error(r, "EXECABORT Transaction discarded because of: LOADING pgdisque is counting the jobs of its "
+                   "queues, try later");
+    return false;
+}
+
 static void multi_start(struct req *r, struct multi *m) {
     struct exec *e = req_alloc(r, sizeof *e);
 
@@ -302,7 +311,7 @@ void cmd_exec(struct req *r) {
         req_error(r, "ERR EXEC without MULTI");
         return;
     }
-    if (!m->spoiled && exec_is_allowed_or_reply(r, m)) {
+    if (!m->spoiled && exec_is_allowed_or_reply(r, m) && exec_has_counters_or_reply(r, m)) {
         r->client->multi = NULL;
         multi_start(r, m);
         return;

@@ -349,7 +349,7 @@ bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
 }
 
 static bool needs_counters(const struct command *cmd) {
-    return !(cmd->flags & (CMD_UNCOUNTED | CMD_LOADING)) || cmd->handler == cmd_exec;
+    return (cmd->flags & (CMD_UNCOUNTED | CMD_LOADING)) == 0;
 }
 
 /* Replies an error if r cannot run at all. False if r can run. */
@@ -396,10 +396,13 @@ static bool is_paused(const struct req *r) {
     return ((r->cmd->flags & CMD_WRITE) || r->cmd->handler == cmd_exec) && client_writes_paused();
 }
 
-/* A command that MULTI keeps waits later: EXEC runs it. */
+/* Between MULTI and EXEC only EXEC waits, because it runs the others. */
 static bool awaits_counters(const struct client *c, const struct req *r) {
-    return bootstrap_counters() == COUNTERS_AWAITED && needs_counters(r->cmd) &&
-           (c->multi == NULL || r->cmd->handler == cmd_exec);
+    if (bootstrap_counters() != COUNTERS_AWAITED)
+        return false;
+    if (c->multi != NULL)
+        return r->cmd->handler == cmd_exec && c->multi->needs_counters;
+    return needs_counters(r->cmd);
 }
 
 bool command_exec(struct client *c, struct req *r) {

@@ -73,6 +73,7 @@ static void multi_keep(struct multi *m, struct req *r) {
         m->reqs = xrealloc(m->reqs, m->cap * sizeof *m->reqs);
     }
     m->bytes += multi_size_of(r);
+    m->needs_counters |= (r->cmd->flags & CMD_UNCOUNTED) == 0 || (r->cmd->flags & CMD_KEYS_READ) != 0;
     kept = req_new(r->argc, r->argv, buf_len(&r->body) > 0 ? &r->body : NULL, NULL);
     kept->cmd = r->cmd;
     req_set_user(kept, r->user);

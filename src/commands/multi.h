@@ -13,6 +13,8 @@ struct multi {
     size_t cap;
     size_t bytes;
     bool spoiled; /* a command was refused, so EXEC fails */
+    bool
+        needs_counters; /* a queued command needs the counters of queues, or their scan positions: CMD_UNCOUNTED */
 };
 
 void multi_begin(struct client *c);

@@ -18,9 +18,8 @@
 #include "queue/queue.h"
 #include "queue/queue_ready.h"
 #include "queue/settings.h"
+#include "queue/waiters.h"
 
-/* A scan skips this number of rows in less than a tenth of a second. */
-#define SCAN_ROWS_MOST 100000
 /* Commands wait for a recount for at most this time. */
 #define PATIENCE_US (5 * US_PER_S)
 
@@ -44,7 +43,6 @@ static struct {
     bool knows_leases; /* the leases were read */
     bool lost;         /* transactions were lost since then */
     bool unplaced;     /* scan positions may be at the beginning of queues with jobs */
-    bool takes_held;   /* batch_hold_takes() */
     struct bootstrap_hooks hooks;
 } load = {
     .clock = { .op = &op_load_clock, .rows = 1 },
@@ -264,11 +262,6 @@ static void jobs_failed(void) {
     load.failed = true;
 }
 
-static void hold_takes(bool on) {
-    load.takes_held = on;
-    batch_hold_takes(on);
-}
-
 static void note_first_count(void) {
     load.counted = true;
     queue_counters_set_incomplete(false);
@@ -285,7 +278,7 @@ static void on_counted(bool ok) {
         bool first = !load.counted;
 
         load.reading = load.counting = load.unplaced = false;
-        hold_takes(false);
+        waiters_expect(WAITERS_SCANS, false);
         if (first)
             note_first_count();
         load.hooks.on_counted(first);
@@ -318,13 +311,13 @@ static void on_leases_loaded(bool ok) {
 /* After the start, and after a lost claim, a claim scans its queue from the beginning. The count tells where the first
  * ready job is. With many dead rows it is faster to wait for that. */
 static bool takes_must_wait(void) {
-    return load.unplaced && (!dead_rows_are_known() || dead_rows_of_jobs() > SCAN_ROWS_MOST);
+    return load.unplaced && (!dead_rows_are_known() || dead_rows_of_jobs() > DEAD_ROWS_FEW);
 }
 
 static void load_leases(void) {
     load.reading = true;
     load.again = false;
-    hold_takes(takes_must_wait());
+    waiters_expect(WAITERS_SCANS, takes_must_wait());
     lease_load_start(load.lost, on_leases_loaded);
 }
 
@@ -338,12 +331,13 @@ static void load_jobs(void) {
         return;
     }
     load.again = true;
+    lease_load_spoil();
     recount_spoil();
 }
 
 void bootstrap_tick(void) {
-    if (load.takes_held && !takes_must_wait())
-        hold_takes(false);
+    if (!takes_must_wait())
+        waiters_expect(WAITERS_SCANS, false);
     if (load.offered || bootstrap_counters() == COUNTERS_AWAITED)
         return;
     load.offered = true;

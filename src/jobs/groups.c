@@ -21,7 +21,6 @@
 /* The next search for stuck groups waits for this many times the duration of the last one. */
 #define LOOK_SHARE 20
 /* A search passes over the dead rows of all groups. With many of them, the pause is longer. */
-#define MANY_DEAD 100000
 #define DEAR_LOOK_SHARE 200
 #define UNUSED_US (600 * US_PER_S)
 /* A job that is committed so long after its id was made may be missed by a search that does not begin at the first job.
@@ -257,7 +256,7 @@ static void groups_look_done(struct task *t, const PGresult *rows) {
                      true);
     groups_search.next_us =
         clock_mono() + (clock_mono() - groups_search.sent_us) *
-                           (dead_rows_of_jobs() > MANY_DEAD ? DEAR_LOOK_SHARE : LOOK_SHARE);
+                           (dead_rows_of_jobs() > DEAD_ROWS_FEW ? DEAR_LOOK_SHARE : LOOK_SHARE);
 }
 
 /* The next search comes at the next call. */

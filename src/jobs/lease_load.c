@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/job_key.h"
-#include "base/log.h"
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -34,6 +33,7 @@ static struct {
     size_t next; /* candidates before this one were looked for */
     bool strays;
     bool released; /* strays were put back since the last find_leases */
+    bool spoiled;
     void (*on_end)(bool ok);
 } lease_load = { .load = { .op = &op_load_leases, .rows = 1 }, .find = { .op = &op_find_leases } };
 
@@ -50,16 +50,20 @@ static void lease_load_end(bool ok) {
     free(lease_load.candidates);
     lease_load.candidates = NULL;
     lease_load.count = lease_load.capacity = lease_load.next = 0;
-    waiters_expect_strays(false);
+    waiters_expect(WAITERS_STRAYS, false);
     lease_load.on_end(ok);
 }
 
 void lease_load_start(bool strays, void (*on_end)(bool ok)) {
     lease_load.strays = strays;
-    lease_load.released = false;
+    lease_load.released = lease_load.spoiled = false;
     lease_load.on_end = on_end;
-    waiters_expect_strays(strays);
+    waiters_expect(WAITERS_STRAYS, strays);
     batch_add(&lease_load.load);
+}
+
+void lease_load_spoil(void) {
+    lease_load.spoiled = true;
 }
 
 /* ---- all leases ---- */
@@ -100,9 +104,10 @@ static void find_next(void) {
 
 static void load_leases_done(struct task *t, const PGresult *rows) {
     (void)t;
-    for (int i = 0; i < PQntuples(rows); i++)
+    for (int i = 0; i < PQntuples(rows) && !lease_load.spoiled; i++)
         compare_lease(rows, i);
-    lease_review_each_unseen(add_candidate);
+    if (!lease_load.spoiled)
+        lease_review_each_unseen(add_candidate);
     if (lease_load.count == 0)
         lease_load_end(true);
     else
@@ -171,7 +176,7 @@ static void find_leases_row(struct task *t, const PGresult *rows, int row) {
     int64_t until = row_time(rows, row, COL_FIND_LEASES_READY_AT);
 
     c->found = true;
-    if (!lease_review_see(c->key.id, until))
+    if (!lease_load.spoiled && !lease_review_see(c->key.id, until))
         load_lease(c->key, until, rows, row);
 }
 
@@ -184,9 +189,11 @@ static void drop_unfound(const struct lease_candidate *c) {
 /* Strays that were put back are ready when a further statement has ended, because its phase comes later. */
 static void find_leases_end(struct task *t, const PGresult *rows) {
     (void)rows;
-    for (size_t i = 0; i < t->rows; i++)
+    for (size_t i = 0; i < t->rows && !lease_load.spoiled; i++)
         drop_unfound(&lease_load.candidates[lease_load.next + i]);
-    if (lease_load.next + t->rows < lease_load.count) {
+    if (lease_load.spoiled) {
+        lease_load_end(false);
+    } else if (lease_load.next + t->rows < lease_load.count) {
         lease_load.next += t->rows;
         find_next();
     } else if (lease_load.released) {
@@ -199,8 +206,10 @@ static void find_leases_end(struct task *t, const PGresult *rows) {
 
 /* ---- failures ---- */
 
+/* The connection has logged the error. */
 static void lease_load_fail(struct task *t, const struct op_error *err) {
-    log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
+    (void)t;
+    (void)err;
     lease_load_end(false);
 }
 

@@ -13,7 +13,9 @@
 
 /* Starts a load. Only one may run. strays: this server has lost transactions since it knew all its leases. A lease of its
  * own that it does not know is then a lease of a lost claim: no client has the job, and it is put back. on_end(false): the
- * database has failed. */
+ * database has failed, or lease_load_spoil() was called. */
 void lease_load_start(bool strays, void (*on_end)(bool ok));
+/* Transactions were lost since the load has started. Its further results will be dropped. */
+void lease_load_spoil(void);
 
 #endif

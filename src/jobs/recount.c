@@ -213,8 +213,10 @@ static void recount_done(struct task *t, const PGresult *rows) {
     recount_end(!recount.spoiled);
 }
 
+/* The connection has logged the error. */
 static void recount_fail(struct task *t, const struct op_error *err) {
-    log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
+    (void)t;
+    (void)err;
     recount_end(false);
 }
 

@@ -448,6 +448,8 @@ void take_plan(void) {
 
     plan.queues = plan.rows = 0;
     plan.looked_at = plan.bytes = 0;
+    if (waiters_wait_for_scans())
+        return;
     while (plan_has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
     while (plan_has_room() && (taker = taker_next_fresh()) != NULL) {

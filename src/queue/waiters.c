@@ -21,7 +21,7 @@ static struct {
     struct list unsettled; /* requests whose patterns are not settled; pattern_is_settled() */
     uint64_t arrivals;
     size_t blocked;
-    bool expects_strays;
+    unsigned expected; /* enum waiters_expected */
 } waiters;
 
 static void on_settled(struct queue_pattern *pattern);
@@ -31,7 +31,7 @@ static void on_timeout(struct timer *t);
 void waiters_init(void) {
     fair_list_init(&waiters.fresh);
     list_init(&waiters.held);
-    waiters.expects_strays = false;
+    waiters.expected = 0;
     list_init(&waiters.unsettled);
     patterns_on_settled(on_settled);
     follow_ups_on_ended(on_follow_ups_ended);
@@ -293,7 +293,7 @@ static void on_held_too_long(struct timer *t) {
 
 static bool get_is_early(const struct taker *taker) {
     return taker->nohang && taker->client != NULL &&
-           (waiters.expects_strays || !follow_ups_have_ended(taker->after_follow_up));
+           (waiters.expected != 0 || !follow_ups_have_ended(taker->after_follow_up));
 }
 
 static void get_hold(struct taker *taker) {
@@ -319,10 +319,33 @@ static void on_follow_ups_ended(void) {
     }
 }
 
-void waiters_expect_strays(bool on) {
-    waiters.expects_strays = on;
-    if (!on)
+static void signal_all(void) {
+    QUEUE_EACH(q)
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+}
+
+void waiters_expect(enum waiters_expected what, bool on) {
+    bool ends = !on && (waiters.expected & what) != 0;
+
+    waiters.expected = on ? waiters.expected | what : waiters.expected & ~(unsigned)what;
+    if (ends && what == WAITERS_SCANS)
+        signal_all();
+    if (waiters.expected == 0)
         on_follow_ups_ended();
+}
+
+/* Queues that were signalled are signalled again when the scans are not expected any more. */
+bool waiters_wait_for_scans(void) {
+    struct taker *taker;
+
+    if ((waiters.expected & WAITERS_SCANS) == 0)
+        return false;
+    while (queue_next_signalled() != NULL)
+        continue;
+    while ((taker = taker_next_fresh()) != NULL)
+        taker_wait(taker);
+    return true;
 }
 
 /* ---- waiting ---- */

@@ -157,8 +157,15 @@ bool waiters_unblock(struct client *c, bool error);
 /* Ends all waiting requests: with error or, if that is NULL, with no job. */
 void waiters_end_all(const char *error);
 size_t waiters_blocked(void);
-/* While on is true, jobs of lost claims may be put back: a request that does not wait looks for jobs again at the end, or
- * after a second. */
-void waiters_expect_strays(bool on);
+/* While on is true for one of these, there may be jobs that claims do not find yet. A request that does not wait looks for
+ * them again at the end, and replies that there is no job after a second. */
+enum waiters_expected {
+    WAITERS_STRAYS = 1, /* jobs of lost claims */
+    WAITERS_SCANS =
+        2, /* jobs of queues whose scan positions are not known; scans from the beginning would be slow */
+};
+void waiters_expect(enum waiters_expected what, bool on);
+/* True while WAITERS_SCANS are expected: no job may be claimed. All requests wait now, and end after their timeouts. */
+bool waiters_wait_for_scans(void);
 
 #endif

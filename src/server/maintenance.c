@@ -56,7 +56,6 @@
 #define COUNTERS_DEAD 300
 #define COUNTERS_DEAD_EACH 20
 #define FULL_SCAN_PARTS 6              /* a sixth of the queues is scanned from the start every ten seconds */
-#define FULL_SCAN_ROWS 100000          /* a scan skips this number of rows in less than a tenth of a second */
 #define DEAR_SCAN_ROUNDS 10            /* with more rows: once in ten rounds, and only if jobs are missing */
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as in Disque's queue.c */
 /* A larger step means that the database's clock was set. */
@@ -201,7 +200,7 @@ static bool may_forget_queues(void) {
     size_t known;
 
     (void)node_known(&known);
-    return known <= 1 && dead_rows_of_jobs() <= FULL_SCAN_ROWS && !queue_counters_are_incomplete();
+    return known <= 1 && dead_rows_of_jobs() <= DEAD_ROWS_FEW && !queue_counters_are_incomplete();
 }
 
 /* A scan from the start skips all dead, leased and delayed rows, and delays all other statements of the connection.
@@ -209,7 +208,7 @@ static bool may_forget_queues(void) {
 static bool wants_full_scan(const struct queue *q, uint64_t round) {
     if (q->id == 0 || q->counters.total <= 0)
         return false;
-    if (dead_rows_of_jobs() + q->counters.total - q->counters.len <= FULL_SCAN_ROWS)
+    if (dead_rows_of_jobs() + q->counters.total - q->counters.len <= DEAD_ROWS_FEW)
         return true;
     return round % DEAR_SCAN_ROUNDS == 0 && queue_misses_jobs(q);
 }
@@ -277,7 +276,7 @@ static void report_to_systemd(void) {
 }
 
 static void page_queues(void) {
-    peer_queues_page(dead_rows_of_jobs() <= FULL_SCAN_ROWS);
+    peer_queues_page(dead_rows_of_jobs() <= DEAD_ROWS_FEW);
 }
 
 /* The periodic work, in its order within a tick. Work that needs the loaded queues is skipped during a load. */

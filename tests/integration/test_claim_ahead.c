@@ -93,23 +93,15 @@ static void acknowledge_round(void) {
     }
 }
 
-/* The number of jobs of the queue in the database, with the condition of SQL. */
-static long long jobs_of(const char *queue, const char *condition) {
-    return postgres_number(server.database,
-                           text_of("select count(*) from pgdisque.job as j join pgdisque.queue as q "
-                                   "on q.id = j.queue_id where q.name = '%s' and %s",
-                                   queue, condition));
-}
-
 /* Takes and acknowledges jobs until the database has none. The jobs ahead come back later, and are taken, too. */
 static bool drain_round(const char *queue) {
     (void)take_round(queue);
     acknowledge_round();
-    return jobs_of(queue, "true") == 0;
+    return jobs_where(queue, "true") == 0;
 }
 
 static long long leased_jobs(const char *queue) {
-    return jobs_of(queue, "j.ready_at > now()");
+    return jobs_where(queue, "j.ready_at > now()");
 }
 
 /* Afterwards the server has jobs ahead, and no claim is under way. */
@@ -212,7 +204,7 @@ static void test_deleted_jobs(void **state) {
     expect_ones(c, later_for_waiting(c, "DELJOB", JOBS));
     expect(c, ":0", "QLEN deleted");
     assert_int_equal(take_round("deleted"), 0);
-    assert_int_equal(jobs_of("deleted", "true"), 0);
+    assert_int_equal(jobs_where("deleted", "true"), 0);
     redisFree(c);
 }
 
@@ -224,7 +216,7 @@ static void test_cancelled_jobs(void **state) {
     take_three_rounds(c, "cancelled");
     expect_ones(c, later_for_waiting(c, "CANCEL", JOBS));
     assert_int_equal(take_round("cancelled"), 0);
-    EVENTUALLY(jobs_of("cancelled", "true") == 0);
+    EVENTUALLY(jobs_where("cancelled", "true") == 0);
     expect(c, ":0", "QLEN cancelled");
     redisFree(c);
 }
@@ -253,7 +245,7 @@ static void test_deleted_queue(void **state) {
     expect(c, ":1", "DEL emptied");
     expect(c, ":0", "QLEN emptied");
     assert_int_equal(take_round("emptied"), 0);
-    assert_int_equal(jobs_of("emptied", "true"), 0);
+    assert_int_equal(jobs_where("emptied", "true"), 0);
     redisFree(c);
 }
 

@@ -6,27 +6,20 @@
 #include <string.h>
 #include <libpq-fe.h>
 
-static PGconn *other;
 static redisContext *c;
 
 static void run_sql(const char *sql) {
-    PGresult *res = PQexec(other, sql);
-
-    if (PQresultStatus(res) != PGRES_COMMAND_OK && PQresultStatus(res) != PGRES_TUPLES_OK)
-        fail_msg("%s: %s", sql, PQerrorMessage(other));
-    PQclear(res);
+    free(postgres_query(server.database, sql));
 }
 
 static int recount_setup(void **state) {
     (void)state;
-    other = postgres_connect(server.database);
     c = client_open();
     return 0;
 }
 
 static int recount_teardown(void **state) {
     (void)state;
-    PQfinish(other);
     redisFree(c);
     return 0;
 }
@@ -73,20 +66,13 @@ static void lose_sessions(void) {
     expect(c, ":1", "ACKJOB %s", add_job(c, "fence", "x", ""));
 }
 
-static long long jobs_where(const char *queue, const char *condition) {
-    return postgres_number(server.database,
-                           text_of("select count(*) from pgdisque.job where queue_id = (select id "
-                                   "from pgdisque.queue where name = '%s') and %s",
-                                   queue, condition));
-}
-
-/* The counters are those of the database, and stay so. */
+/* The counters are those of the database. */
 static void assert_counted(const char *queue) {
     assert_int_equal(number(c, "QLEN %s", queue),
-                     jobs_where(queue, "ready_at <= now() and wake_at is distinct from ready_at"));
-    assert_int_equal(atoll(queue_field(c, queue, "delayed")), jobs_where(queue, "wake_at = ready_at"));
+                     jobs_where(queue, "j.ready_at <= now() and j.wake_at is distinct from j.ready_at"));
+    assert_int_equal(atoll(queue_field(c, queue, "delayed")), jobs_where(queue, "j.wake_at = j.ready_at"));
     assert_int_equal(atoll(queue_field(c, queue, "active")),
-                     jobs_where(queue, "ready_at > now() and owner is not null"));
+                     jobs_where(queue, "j.ready_at > now() and j.owner is not null"));
 }
 
 /* ---- start ---- */
@@ -163,17 +149,58 @@ static void test_changes_before_the_count(void **state) {
     assert_counted("busy");
 }
 
-/* The leases of the last run end after the start. */
+/* A lease of the last run ends after the start. */
 static void test_leases_end_before_the_count(void **state) {
     (void)state;
-    add_job(c, "leased", "a", "RETRY 4");
+    add_job(c, "leased", "a", "RETRY 2");
     add_job(c, "leased", "b", "RETRY 1000");
     get_job(c, "leased", "a");
     restart_uncounted();
-    get_job(c, "leased", "b");
+    expect_start(c, "[[\"leased\"", "GETJOB TIMEOUT 20000 FROM leased");
     expect_start(c, "[[\"leased\"", "GETJOB TIMEOUT 20000 FROM leased");
     let_count();
     assert_counted("leased");
+}
+
+/* A job that the last run has delivered counts for the limit, although its lease is not known yet. */
+static void test_limit_of_the_server(void **state) {
+    const char *id;
+
+    (void)state;
+    expect(c, "+OK", "QCONFIG limited SET server-max-active 1");
+    id = forever(add_job(c, "limited", "a", "RETRY 1000"));
+    add_job(c, "limited", "b", "RETRY 1000");
+    get_job(c, "limited", "a");
+    restart_uncounted();
+    assert_true(queue_is_empty(c, "limited"));
+    let_count();
+    assert_true(queue_is_empty(c, "limited"));
+    expect(c, ":1", "ACKJOB %s", id);
+    get_job(c, "limited", "b");
+}
+
+/* EXEC waits if one of its commands needs counters, or takes jobs. */
+static void test_transactions_before_the_count(void **state) {
+    struct wire counts, takes;
+
+    (void)state;
+    add_job(c, "txn", "a", "RETRY 1000");
+    restart_uncounted();
+    expect(c, "+OK", "MULTI");
+    expect(c, "+QUEUED", "ADDJOB txn b 0 RETRY 1000");
+    expect_start(c, "[+D-", "EXEC");
+    raw_open(&counts);
+    assert_true(wire_send_text(&counts, "MULTI\r\nQLEN txn\r\nEXEC\r\n"));
+    raw_open(&takes);
+    assert_true(wire_send_text(&takes, "MULTI\r\nGETJOB FROM txn\r\nEXEC\r\n"));
+    raw_expect(&counts, "+OK");
+    raw_expect(&counts, "+QUEUED");
+    raw_expect(&takes, "+OK");
+    raw_expect(&takes, "+QUEUED");
+    let_count();
+    raw_expect(&counts, "[:2]");
+    wire_close(&counts);
+    wire_close(&takes);
 }
 
 /* ---- lost sessions ---- */
@@ -235,13 +262,13 @@ static void test_job_that_is_back(void **state) {
 
     (void)state;
     id = forever(add_job(c, "back", "a", "RETRY 1000"));
-    run_sql("create temporary table kept as select * from pgdisque.job where queue_id = (select id from "
+    run_sql("create table kept as select * from pgdisque.job where queue_id = (select id from "
             "pgdisque.queue where name = 'back')");
     get_job(c, "back", "a");
     expect(c, ":1", "ACKJOB %s", id);
     add_job(c, "back", "b", "RETRY 1000");
     get_job(c, "back", "b");
-    run_sql("insert into pgdisque.job select * from kept");
+    run_sql("insert into pgdisque.job select * from kept; drop table kept");
     lose_sessions();
     EVENTUALLY(number(c, "QLEN back") == 1);
     assert_string_equal(get_job(c, "back", "a"), id);
@@ -254,6 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_served_before_the_count),   TEST(test_counted_by_another_connection),
         TEST(test_changes_before_the_count),  TEST(test_leases_end_before_the_count),
+        TEST(test_limit_of_the_server),       TEST(test_transactions_before_the_count),
         TEST(test_served_beside_the_recount), TEST(test_lease_without_a_row),
         TEST(test_lease_of_a_lost_claim),     TEST(test_job_that_is_back),
     };

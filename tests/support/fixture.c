@@ -284,6 +284,13 @@ long long info_number(redisContext *c, const char *name) {
     return found;
 }
 
+long long jobs_where(const char *queue, const char *condition) {
+    return postgres_number(server.database,
+                           text_of("select count(*) from pgdisque.job as j join pgdisque.queue as q "
+                                   "on q.id = j.queue_id where q.name = '%s' and %s",
+                                   queue, condition));
+}
+
 long long blocked_clients(void) {
     redisContext *c = client_open();
     long long n = info_number(c, "blocked_clients");

@@ -82,6 +82,8 @@ const char *job_field(redisContext *c, const char *id, const char *field);
 const char *queue_field(redisContext *c, const char *queue, const char *field);
 /* A figure of INFO ALL; -1 when there is no such line. */
 long long info_number(redisContext *c, const char *name);
+/* The jobs of the queue in the database that fulfil a condition of SQL on their rows, j. */
+long long jobs_where(const char *queue, const char *condition);
 /* How many clients wait in GETJOB on the server now. */
 long long blocked_clients(void);
 

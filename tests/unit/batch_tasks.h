@@ -2,6 +2,7 @@
 #define BATCH_TASKS_H
 
 #include <stdio.h>
+#include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "config/config.h"
@@ -242,6 +243,14 @@ static inline int trial_start(void **state) {
 
 static inline void add(struct trial *t) {
     batch_add(&t->task);
+}
+
+static inline void pass_time(int64_t us) {
+    int64_t end = clock_mono_now() + us;
+
+    while (clock_mono_now() < end)
+        continue;
+    clock_turn();
 }
 
 static inline void add_many(struct trial *pool, int from, int to) {

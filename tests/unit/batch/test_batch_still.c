@@ -35,14 +35,6 @@ static size_t place_of(enum conn_kind kind) {
             return i;
 }
 
-static void pass_time(int64_t us) {
-    int64_t end = clock_mono_now() + us;
-
-    while (clock_mono_now() < end)
-        continue;
-    clock_turn();
-}
-
 static int still_start(void **state) {
     int failed = trial_start(state);
 
@@ -231,17 +223,6 @@ static void test_without_long_reads(void **state) {
     assert_int_equal(missed, 0);
 }
 
-static void test_takes_are_held(void **state) {
-    (void)state;
-    batch_hold_takes(true);
-    add(&a[1]);
-    assert_commits("a1");
-    assert_int_equal(trial_plans, 0);
-    batch_hold_takes(false);
-    batch_flush();
-    assert_true(trial_plans > 0);
-}
-
 #define TEST(test) cmocka_unit_test_setup(test, still_start)
 
 int main(void) {
@@ -250,7 +231,7 @@ int main(void) {
         TEST(test_large_changes_end_first), TEST(test_moment_does_not_come),
         TEST(test_snapshot_is_late),        TEST(test_read_is_lost),
         TEST(test_reader_is_lost_before),   TEST(test_lost_changes_end_first),
-        TEST(test_without_long_reads),      TEST(test_takes_are_held),
+        TEST(test_without_long_reads),
     };
 
     return cmocka_run_group_tests_name("batch_still", tests, trial_group_start, trial_group_stop);

@@ -84,14 +84,6 @@ static void test_every_kind_gets_a_turn(void **state) {
 
 /* ---- slow statements ---- */
 
-static void pass_time(int64_t us) {
-    int64_t end = clock_mono_now() + us;
-
-    while (clock_mono_now() < end)
-        continue;
-    clock_turn();
-}
-
 /* Commits the oldest transaction after the time of its only slow statement. */
 static void commit_slow(size_t at, int64_t took_us) {
     memset(fake_db.took_us, 0, sizeof fake_db.took_us);

@@ -16,6 +16,7 @@
 #include "commands/command_keys.h"
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
+#include "commands/multi.h"
 #include "commands/refused.h"
 #include "commands/rights.h"
 #include "config/config.h"
@@ -295,7 +296,6 @@ static void test_loading(void **state) {
     assert_int_equal(handled_count, 1);
 }
 
-/* EXEC may run any command. */
 static void test_counting(void **state) {
     (void)state;
     counters = COUNTERS_AWAITED;
@@ -306,16 +306,32 @@ static void test_counting(void **state) {
     assert_int_equal(handled_count, 4);
     assert_false(run("QLEN q"));
     assert_false(run("RPUSH q a"));
-    assert_false(run("EXEC"));
     assert_true(run("QLEN"));
     assert_non_null(strstr(reply, "-ERR wrong number of arguments"));
     counters = COUNTERS_LATE;
     assert_true(run("QLEN q"));
     assert_string_equal(reply, "-LOADING pgdisque is counting the jobs of its queues, try later\r\n");
-    assert_true(run("EXEC"));
-    assert_non_null(strstr(reply, "-LOADING"));
     assert_true(run("ACKJOB x"));
     assert_int_equal(handled_count, 5);
+}
+
+/* EXEC waits for commands that need counters or take jobs. */
+static void test_transactions_while_counting(void **state) {
+    (void)state;
+    counters = COUNTERS_AWAITED;
+    multi_begin(&client);
+    assert_true(run("ADDJOB q a 0"));
+    assert_string_equal(reply, "+QUEUED\r\n");
+    assert_true(run("EXEC"));
+    assert_int_equal(handled_count, 1);
+    assert_true(run("QLEN q"));
+    assert_string_equal(reply, "+QUEUED\r\n");
+    assert_false(run("EXEC"));
+    multi_discard(&client);
+    multi_begin(&client);
+    assert_true(run("GETJOB FROM q"));
+    assert_false(run("EXEC"));
+    multi_discard(&client);
 }
 
 /* CLIENT PAUSE ... WRITE. A paused command with an error gets its error at once. */
@@ -762,6 +778,7 @@ int main(void) {
         cmocka_unit_test_setup(test_unknown_comes_before_authentication, reset),
         cmocka_unit_test_setup(test_loading, reset),
         cmocka_unit_test_setup(test_counting, reset),
+        cmocka_unit_test_setup(test_transactions_while_counting, reset),
         cmocka_unit_test_setup(test_paused_writes, reset),
         cmocka_unit_test_setup(test_synopsis, reset),
         cmocka_unit_test_setup(test_http_closes, reset),

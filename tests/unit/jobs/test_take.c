@@ -104,6 +104,24 @@ static void test_shared_walk(void **state) {
     assert_rests("q1", 1);
 }
 
+/* While takes are held, requests wait. */
+static void test_held(void **state) {
+    (void)state;
+    insert_jobs("q1", 2);
+    fake_commit_all();
+    waiters_expect(WAITERS_SCANS, true);
+    ask_for(1, "q1", 1);
+    batch_flush();
+    assert_int_equal(fake_count(fake_write_conn()), 0);
+    assert_waiting("q1", "1");
+    queue_signal(queue_named("q1"));
+    batch_flush();
+    assert_int_equal(fake_count(fake_write_conn()), 0);
+    waiters_expect(WAITERS_SCANS, false);
+    fake_commit_all();
+    assert_replies("1:q1=0");
+}
+
 /* A waiting client is served before a new one. Each gets a job. */
 static void test_waiting_before_fresh(void **state) {
     (void)state;
@@ -522,6 +540,7 @@ int main(void) {
         TEST(test_walk),
         TEST(test_short_walk),
         TEST(test_shared_walk),
+        TEST(test_held),
         TEST(test_waiting_before_fresh),
         TEST(test_more_gets_than_jobs),
         TEST(test_more_jobs_than_counted),

@@ -640,6 +640,22 @@ static void test_nohang_waits_for_caused_follow_ups(void **state) {
     assert_replies("");
 }
 
+static void test_nohang_waits_for_expected_jobs(void **state) {
+    (void)state;
+    waiters_expect(WAITERS_STRAYS, true);
+    nohang_from(1, "q1");
+    waiters_expect(WAITERS_SCANS, true);
+    waiters_expect(WAITERS_STRAYS, false);
+    nohang_from(2, "q3");
+    assert_replies("");
+    queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    waiters_expect(WAITERS_SCANS, false);
+    assert_replies("2:nil");
+    assert_ptr_equal(taker_next_fresh(), taker_of(1));
+    taker_wait(taker_of(1));
+    assert_replies("1:nil");
+}
+
 static void test_nohang_waits_for_a_short_time(void **state) {
     struct follow_up flow = { 0 };
 
@@ -682,6 +698,7 @@ int main(void) {
         TEST(test_end_all),
         TEST(test_any_order),
         TEST(test_nohang_waits_for_follow_ups),
+        TEST(test_nohang_waits_for_expected_jobs),
         TEST(test_nohang_waits_for_caused_follow_ups),
         TEST(test_nohang_waits_for_a_short_time),
     };
