@@ -27,10 +27,11 @@ struct txn_conn {
     size_t lost;      /* lost transactions, whose tasks are sent again after the last one is lost, too */
 };
 
-/* A still moment that is lasting longer than this ends, and is tried again after a pause. The pauses double. */
-#define STILL_MOST_US (250 * US_PER_MS)
+/* CONN_WRITE waits for a still moment at most this time. It is tried again after a pause. Both times double until a moment
+ * has come, because commits or answers may be slow for long. */
+#define STILL_HOLD_US (250 * US_PER_MS)
 #define STILL_PAUSE_US US_PER_S
-#define STILL_PAUSE_MOST_US (64 * US_PER_S)
+#define STILL_PAUSE_MOST_US (8 * US_PER_S)
 /* After this time without CONN_LONG, its reads are sent over CONN_READ. */
 #define LONG_CONNECT_US (3 * US_PER_S)
 
@@ -62,9 +63,19 @@ static struct {
     bool sent;
     enum conn_kind reader; /* CONN_LONG, or CONN_READ */
     int64_t held_us;       /* clock_mono() since which CONN_WRITE waits; 0: it does not */
+    int64_t hold_us;       /* the most time of this try */
     int64_t pause_us;      /* the next pause */
     int64_t resume_us;     /* clock_mono(): end of the pause */
 } still;
+
+static void still_end(void) {
+    still.task = NULL;
+}
+
+static void still_be_quick(void) {
+    still.hold_us = STILL_HOLD_US;
+    still.pause_us = STILL_PAUSE_US;
+}
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.plan = plan;
@@ -75,7 +86,8 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     separate_init(ops);
     batch.source = batch.side_source = SOURCE_ORDINARY;
     batch.lacks_long_us = 0;
-    still.task = NULL;
+    still_be_quick();
+    still_end();
 }
 
 void batch_start(void) {
@@ -391,11 +403,18 @@ void batch_add_still(struct task *t, void (*on_missed)(void)) {
     still.on_missed = on_missed;
     still.sent = false;
     still.held_us = still.resume_us = 0;
-    still.pause_us = STILL_PAUSE_US;
 }
 
-static void still_end(void) {
-    still.task = NULL;
+static void still_be_slower(void) {
+    if (still.pause_us >= STILL_PAUSE_MOST_US)
+        return;
+    still.hold_us *= 2;
+    still.pause_us *= 2;
+}
+
+static void on_snapshot_taken(void) {
+    still_be_quick();
+    still_end();
 }
 
 static bool sends_nothing(enum conn_kind kind) {
@@ -419,13 +438,14 @@ static bool still_may_come(void) {
 static void still_pause(void) {
     still.held_us = 0;
     still.resume_us = clock_mono() + still.pause_us;
-    still.pause_us = still.pause_us < STILL_PAUSE_MOST_US ? still.pause_us * 2 : STILL_PAUSE_MOST_US;
+    still_be_slower();
 }
 
 /* CONN_LONG has not answered. */
 static void still_look_for_snapshot(void) {
-    if (still.reader == CONN_READ || clock_mono() - still.held_us <= STILL_MOST_US)
+    if (still.reader == CONN_READ || clock_mono() - still.held_us <= still.hold_us)
         return;
+    still_be_slower();
     still_end();
     still.on_missed();
 }
@@ -439,7 +459,7 @@ static void still_look(void) {
         return;
     }
     still.reader = batch_lacks_long_reads() ? CONN_READ : CONN_LONG;
-    if (still.held_us != 0 && (!still_may_come() || clock_mono() - still.held_us > STILL_MOST_US))
+    if (still.held_us != 0 && (!still_may_come() || clock_mono() - still.held_us > still.hold_us))
         still_pause();
     else if (still.held_us == 0 && clock_mono() >= still.resume_us && still_may_come())
         still.held_us = clock_mono();
@@ -462,7 +482,7 @@ static void still_send(void) {
     txn->db = conn->db;
     txn_clear_parts(txn);
     if (still.reader == CONN_LONG)
-        db_snapshot(conn->db, still_end);
+        db_snapshot(conn->db, on_snapshot_taken);
     txn_append_statement(txn, still.task->op, NULL, &still.task, 1);
     send_txn(txn);
 }

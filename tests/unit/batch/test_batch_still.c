@@ -138,6 +138,33 @@ static void test_moment_does_not_come(void **state) {
     assert_events("done:a1 done:a2 done:s1");
 }
 
+/* The second try waits longer for a slow commit. */
+static void test_slow_commits(void **state) {
+    (void)state;
+    add(&a[1]);
+    batch_flush();
+    ask(&s[1]);
+    pass_time(HOLD_US + US_PER_MS);
+    batch_flush();
+    commit(WRITE);
+    add(&a[2]);
+    assert_commits("a2");
+    add(&a[3]);
+    batch_flush();
+    pass_time(US_PER_S);
+    batch_flush();
+    pass_time(2 * HOLD_US - 10 * US_PER_MS);
+    add(&a[4]);
+    batch_flush();
+    commit(WRITE);
+    batch_flush();
+    assert_txn(WRITE, "");
+    assert_sent(CONN_LONG, "s1");
+    end_with(CONN_LONG);
+    assert_commits("a4");
+    assert_events("done:a1 done:a2 done:a3 done:s1 done:a4");
+}
+
 /* The snapshot may be later than the changes that follow. */
 static void test_snapshot_is_late(void **state) {
     (void)state;
@@ -150,6 +177,13 @@ static void test_snapshot_is_late(void **state) {
     commit(WRITE);
     end_with(CONN_LONG);
     assert_events("done:a1 done:s1");
+    ask(&s[2]);
+    pass_time(2 * HOLD_US - 10 * US_PER_MS);
+    batch_flush();
+    assert_int_equal(missed, 1);
+    fake_take_snapshot(conn_of_kind(CONN_LONG));
+    end_with(CONN_LONG);
+    assert_events("done:s2");
 }
 
 static void test_read_is_lost(void **state) {
@@ -227,10 +261,15 @@ static void test_without_long_reads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_change_is_under_way),  TEST(test_changes_that_are_sent_end_first),
-        TEST(test_large_changes_end_first), TEST(test_moment_does_not_come),
-        TEST(test_snapshot_is_late),        TEST(test_read_is_lost),
-        TEST(test_reader_is_lost_before),   TEST(test_lost_changes_end_first),
+        TEST(test_no_change_is_under_way),
+        TEST(test_changes_that_are_sent_end_first),
+        TEST(test_large_changes_end_first),
+        TEST(test_moment_does_not_come),
+        TEST(test_slow_commits),
+        TEST(test_snapshot_is_late),
+        TEST(test_read_is_lost),
+        TEST(test_reader_is_lost_before),
+        TEST(test_lost_changes_end_first),
         TEST(test_without_long_reads),
     };
 
