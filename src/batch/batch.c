@@ -138,7 +138,7 @@ bool batch_connected(enum conn_kind kind) {
 
 bool batch_idle(void) {
     for (size_t i = 0; i < CONN_KINDS; i++)
-        if (batch.conns[i].db != NULL && batch.conns[i].db->state == DB_BUSY)
+        if (i != CONN_LONG && batch.conns[i].db != NULL && batch.conns[i].db->state == DB_BUSY)
             return false;
     return task_queue_is_empty() && !client_txns_wait();
 }

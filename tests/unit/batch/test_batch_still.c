@@ -186,6 +186,17 @@ static void test_snapshot_is_late(void **state) {
     assert_events("done:s2");
 }
 
+/* A server that stops does not wait for the read. */
+static void test_idle_beside_the_read(void **state) {
+    (void)state;
+    ask(&s[1]);
+    batch_flush();
+    fake_take_snapshot(conn_of_kind(CONN_LONG));
+    assert_true(batch_idle());
+    end_with(CONN_LONG);
+    assert_events("done:s1");
+}
+
 static void test_read_is_lost(void **state) {
     (void)state;
     s[1].task.op->again = trial_again;
@@ -267,6 +278,7 @@ int main(void) {
         TEST(test_moment_does_not_come),
         TEST(test_slow_commits),
         TEST(test_snapshot_is_late),
+        TEST(test_idle_beside_the_read),
         TEST(test_read_is_lost),
         TEST(test_reader_is_lost_before),
         TEST(test_lost_changes_end_first),
