@@ -32,6 +32,7 @@
 /* Keys deleted by one statement. The next run, a minute later, deletes more. */
 #define PRUNE_LIMIT 10000
 #define FLOW_FOUND_US (30 * US_PER_S)
+#define FLOW_TRIES 3
 
 #define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
 
@@ -468,8 +469,6 @@ enum flow_verdict {
     FLOW_CANCELLED,
 };
 
-#define FLOW_TRIES 3
-
 static void add_flow_enter(const struct add *a, size_t i) {
     struct job_times at = add_job_times(a, i);
 
@@ -656,7 +655,7 @@ static void add_unique_try_again(struct add *a) {
 
 /* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,
  * the next try finds that session's job. A further try finds nothing if the request was given up, or if the job has
- * expired. It also finds nothing if the insert was committed, because the job may have been acknowledged since. */
+ * expired. It also finds nothing after a committed try, because the job that had the key may have gone since. */
 static void add_unique_not_seen(struct add *a) {
     struct added result = add_result(a);
 
@@ -665,7 +664,10 @@ static void add_unique_not_seen(struct add *a) {
         return;
     }
     add_left(a);
-    add_reply(a, &result);
+    if (a->settled && a->opt.with_outcome)
+        req_answer_lost(a->req);
+    else
+        add_reply(a, &result);
 }
 
 /* An added job is kept even if the client has got an error: a repeated ADDJOB with its key replies its ID. */

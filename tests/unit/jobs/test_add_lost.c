@@ -101,6 +101,16 @@ static void test_the_job_has_the_key(void **state) {
     assert_non_null(strstr(adder_reply, "added"));
 }
 
+/* The job with the key has gone: that of the first try, or another one. */
+static void test_no_job_has_the_key(void **state) {
+    (void)state;
+    add("ADDJOB q1 a 0 UNIQUE k WITHOUTCOME");
+    batch_flush();
+    lose_the_answer();
+    fake_commit_empty(fake_write_conn());
+    assert_replies("add:UNKNOWN");
+}
+
 /* ---- workflows ---- */
 
 static void add_after(void) {
@@ -183,6 +193,7 @@ int main(void) {
         TEST(test_a_committed_replace_is_not_repeated),
         TEST(test_the_outcome_was_not_asked_for),
         TEST(test_the_job_has_the_key),
+        TEST(test_no_job_has_the_key),
         TEST(test_a_job_of_a_workflow_is_judged_again),
         TEST(test_not_after_a_long_time),
         TEST(test_unknown_after_a_long_time),
