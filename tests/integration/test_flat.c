@@ -226,7 +226,7 @@ static redisContext *restart(redisContext *c) {
     return client_open();
 }
 
-/* The first claims of a new server have no scan position to begin at. */
+/* The scan positions of a new server come with the count of the jobs. */
 static void test_restart(void **state) {
     redisContext *c = client_open();
     long long before, read;
@@ -238,6 +238,7 @@ static void test_restart(void **state) {
     add_job(c, "left", "a", "");
     expect(c, ":1", "ACKJOB %s", get_job(c, "drained", "x"));
     c = restart(c);
+    EVENTUALLY(info_number(c, "counting") == 0);
     before = entries_read(c, "job_pkey");
     get_job(c, "left", "a");
     add_job(c, "drained", "b", "");
