@@ -148,7 +148,10 @@ class Database:
 
     def checkpoint(self):
         """Only root may be the superuser of an embedded Postgres."""
-        Database(self.socket_dir, self.superuser, self.name).ask("checkpoint")
+        try:
+            Database(self.socket_dir, self.superuser, self.name).ask("checkpoint")
+        except Failure as reason:
+            raise Failure(f"a checkpoint of the embedded Postgres failed; run this shape as root ({reason})") from reason
 
     def run_file(self, path):
         output_of(self.psql("-f", path))
