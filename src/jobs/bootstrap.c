@@ -11,6 +11,7 @@
 #include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "config/config.h"
+#include "jobs/expire.h"
 #include "jobs/lease_load.h"
 #include "jobs/recount.h"
 #include "net/sockets.h"
@@ -35,7 +36,8 @@ static struct {
     bool loaded;
     bool failed;
     bool counting;     /* the leases must be read and the jobs counted */
-    int64_t since_us;  /* clock_mono() since then */
+    int64_t since_us;  /* clock_mono() since then, or since the last connection */
+    int64_t since_db;  /* clock_db() since then */
     bool reading;      /* that is under way */
     bool again;        /* it must begin again when it has ended */
     bool offered;      /* the commands that have waited for PATIENCE_US go on */
@@ -80,11 +82,19 @@ void bootstrap_only_read(void) {
 static void load_jobs(void);
 static void count_only(void);
 
+/* Lost transactions may have made jobs ready before the scan positions. */
+static void reset_scans(void) {
+    QUEUE_EACH(q)
+    queue_reset_scan(q);
+}
+
 /* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
  * given by a late clock end too soon after it is corrected. */
 void bootstrap_start(void) {
     load.lost |= load.knows_leases;
     load.unplaced = true;
+    if (load.loaded)
+        reset_scans();
     /* Commands have not waited for the count while the database was away. */
     load.since_us = clock_mono();
     bootstrap_again();
@@ -246,6 +256,7 @@ static void queues_done(struct task *t, const PGresult *rows) {
     load.loaded = true;
     lease_set_incomplete(true);
     queue_counters_set_incomplete(true);
+    expire_reset_scan();
     log_notice("load", "queues: %zu; this is node %u, %s", queue_count(), node_self()->number,
                node_self()->id);
     load.hooks.on_loaded();
@@ -309,21 +320,27 @@ static void on_leases_loaded(bool ok) {
 }
 
 /* After the start, and after a lost claim, a claim scans its queue from the beginning. The count tells where the first
- * ready job is. With many dead rows it is faster to wait for that. */
+ * ready job is. With many dead rows it is faster to wait for that. Their number may stay unknown, if the read connection
+ * cannot be opened. */
 static bool takes_must_wait(void) {
-    return load.unplaced && (!dead_rows_are_known() || dead_rows_of_jobs() > DEAD_ROWS_FEW);
+    if (!load.unplaced)
+        return false;
+    return dead_rows_are_known() ? dead_rows_of_jobs() > DEAD_ROWS_FEW
+                                 : clock_mono() - load.since_us < PATIENCE_US;
 }
 
 static void load_leases(void) {
     load.reading = true;
     load.again = false;
     waiters_expect(WAITERS_SCANS, takes_must_wait());
-    lease_load_start(load.lost, on_leases_loaded);
+    lease_load_start(load.since_db, load.lost, on_leases_loaded);
 }
 
 static void load_jobs(void) {
-    if (!load.counting)
+    if (!load.counting) {
         load.since_us = clock_mono();
+        load.since_db = clock_db();
+    }
     load.counting = true;
     load.offered = false;
     if (!load.reading) {

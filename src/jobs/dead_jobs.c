@@ -11,7 +11,8 @@
 #include "queue/observer.h"
 #include "queue/queue.h"
 
-/* Another server may have moved jobs to the dead letters, and its message may not have arrived. */
+/* Another server may have moved jobs to the dead letters, and its message may not have arrived. After a start the dead
+ * letters are not counted yet. */
 static bool may_be_dead(const struct job_ids *ids) {
     for (size_t i = 0; i < ids->count; i++) {
         const struct queue *q = queue_find_id(ids->keys[i].queue_id);
@@ -19,7 +20,7 @@ static bool may_be_dead(const struct job_ids *ids) {
         if (q != NULL && q->counters.dead > 0)
             return true;
     }
-    return node_has_peers();
+    return node_has_peers() || queue_counters_are_incomplete();
 }
 
 /* The server's own requests have no command, and their jobs were just added. In a client transaction no statement

@@ -31,6 +31,7 @@ static struct {
     size_t count;
     size_t capacity;
     size_t next; /* candidates before this one were looked for */
+    int64_t since_us;
     bool strays;
     bool released; /* strays were put back since the last find_leases */
     bool spoiled;
@@ -50,15 +51,17 @@ static void lease_load_end(bool ok) {
     free(lease_load.candidates);
     lease_load.candidates = NULL;
     lease_load.count = lease_load.capacity = lease_load.next = 0;
-    waiters_expect(WAITERS_STRAYS, false);
+    if (ok)
+        waiters_expect(WAITERS_STRAYS, false);
     lease_load.on_end(ok);
 }
 
-void lease_load_start(bool strays, void (*on_end)(bool ok)) {
+void lease_load_start(int64_t since_us, bool strays, void (*on_end)(bool ok)) {
+    lease_load.since_us = since_us;
     lease_load.strays = strays;
     lease_load.released = lease_load.spoiled = false;
     lease_load.on_end = on_end;
-    waiters_expect(WAITERS_STRAYS, strays);
+    waiters_expect(WAITERS_STRAYS, true);
     batch_add(&lease_load.load);
 }
 
@@ -70,7 +73,8 @@ void lease_load_spoil(void) {
 
 static void load_leases_begin(struct params *p) {
     lease_review_begin();
-    params_set_time(p, 0, clock_db());
+    params_set_time(p, 0, lease_load.since_us);
+    params_set_time(p, 1, clock_db());
 }
 
 /* Live servers watch their own leases. */
@@ -145,16 +149,24 @@ static void load_holder(struct job_key key, const PGresult *rows, int row) {
         lease_set_holder(key.id, (struct lease_holder){ worker_label_of(name), 0 });
 }
 
-static void load_lease(struct job_key key, int64_t until, const PGresult *rows, int row) {
+/* A lease that has ended here ends again, if the clock was set back since. */
+static bool has_ended_here(struct job_key key, int64_t until) {
+    return until <= clock_db() && lease_has_ended(key.id, until);
+}
+
+/* False: the job has no lease that this server must watch. */
+static bool load_lease(struct job_key key, int64_t until, const PGresult *rows, int row) {
     uint16_t owner = (uint16_t)row_int2(rows, row, COL_FIND_LEASES_OWNER);
     bool last = row_bool(rows, row, COL_FIND_LEASES_LAST);
 
     if (last && until <= clock_db()) {
         dead_letter_job(key, NULL, NULL);
-        return;
+        return true;
     }
-    if (until == TIME_NEVER || !is_for_us(owner) || lease_has_ended(key.id, until))
-        return;
+    if (until == TIME_NEVER)
+        return true;
+    if (!is_for_us(owner) || has_ended_here(key, until))
+        return false;
     if (owner == node_self()->number)
         load_own_lease(key, until);
     else
@@ -162,6 +174,7 @@ static void load_lease(struct job_key key, int64_t until, const PGresult *rows, 
     load_holder(key, rows, row);
     if (last)
         lease_set_last(key.id);
+    return true;
 }
 
 static struct lease_candidate *candidate_of(const struct task *t, const PGresult *rows, int row) {
@@ -175,12 +188,11 @@ static void find_leases_row(struct task *t, const PGresult *rows, int row) {
     struct lease_candidate *c = candidate_of(t, rows, row);
     int64_t until = row_time(rows, row, COL_FIND_LEASES_READY_AT);
 
-    c->found = true;
-    if (!lease_load.spoiled && !lease_review_see(c->key.id, until))
-        load_lease(c->key, until, rows, row);
+    c->found =
+        lease_load.spoiled || lease_review_see(c->key.id, until) || load_lease(c->key, until, rows, row);
 }
 
-/* The row has no lease. A lost transaction has ended that of the memory. */
+/* The row has no lease, or that of a live peer. A change that was lost, or not told, has ended that of the memory. */
 static void drop_unfound(const struct lease_candidate *c) {
     if (!c->found && c->until != 0 && lease_has_end(c->key.id, c->until))
         (void)lease_remove(c->key.id);

@@ -32,6 +32,7 @@ static struct {
     struct task task;
     struct noted_queue *noted; /* by the slot of the queue */
     uint32_t count;
+    int64_t begun_id; /* jobs that this server adds later have newer ids */
     bool spoiled;
     void (*on_snapshot)(void);
     void (*on_end)(bool ok);
@@ -54,14 +55,9 @@ void recount_start(void (*on_snapshot)(void), void (*on_end)(bool ok)) {
 
 /* ---- the moment of the snapshot ---- */
 
-/* Later jobs of this server have newer ids. It may make more ids in this millisecond. */
-static int64_t id_before_now(void) {
-    return job_id_at(clock_db() - US_PER_MS);
-}
-
 static void begin_unscanned(struct noted_queue *n, struct queue *q) {
     n->unscanned = q;
-    n->count_scan.snapshot_end = id_before_now();
+    n->count_scan.snapshot_end = recount.begun_id;
     position_begin(&q->scan, &n->count_scan);
     position_note_apart(&q->scan, &n->count_scan);
     q->users++;
@@ -106,6 +102,8 @@ static void note_overdue(struct job_key key) {
 
 /* The leases that end at $1 or before have ended in memory, because a turn has one time. */
 static void recount_begin(struct params *p) {
+    /* This server may make more ids in this millisecond. */
+    recount.begun_id = job_id_at(clock_db() - US_PER_MS);
     recount.count = queue_slots();
     recount.noted = xcalloc(recount.count, sizeof *recount.noted);
     QUEUE_EACH(q)
@@ -135,7 +133,7 @@ static void recount_end(bool ok) {
 /* A job without an order of expiry by its key has its own time. */
 static void note_oldest(struct queue *q, const PGresult *rows, int row) {
     int64_t before = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
-                         ? id_before_now()
+                         ? recount.begun_id
                          : int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID), 1);
 
     if (q->swept_id == 0 || before < q->swept_id)

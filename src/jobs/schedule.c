@@ -177,17 +177,25 @@ static void make_jobs(struct firing *f) {
     f->task.rows = f->count > 0 ? (uint32_t)f->count : 1;
 }
 
-static void schedule_enter(struct task *t) {
-    make_jobs(CONTAINER_OF(t, struct firing, task));
-    batch_add(t);
-}
-
 static void schedule_end(struct firing *f) {
     if (!f->waits)
         add_count_accepted(f->q, -(int64_t)f->count);
     f->q->users--;
     schedule_search.firing--;
     free(f);
+}
+
+/* Without the counters MAXLEN cannot be checked, so the tick is due again later. */
+static void schedule_enter(struct task *t) {
+    struct firing *f = CONTAINER_OF(t, struct firing, task);
+
+    if (f->opt.maxlen > 0 && queue_counters_are_incomplete()) {
+        schedule_look_at(clock_db() + RETRY_US);
+        schedule_end(f);
+        return;
+    }
+    make_jobs(f);
+    batch_add(t);
 }
 
 static void fire_fail(struct task *t, const struct op_error *err) {

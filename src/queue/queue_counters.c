@@ -138,7 +138,7 @@ void queue_counters_drop(struct queue *q) {
 /* ---- all queues ---- */
 
 int64_t queue_jobs_total(void) {
-    return sums.total;
+    return sums.total > 0 ? sums.total : 0;
 }
 
 int64_t queue_jobs_queued(void) {
@@ -354,7 +354,7 @@ struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {
 }
 
 void queue_note_body(struct queue *q, size_t len) {
-    if (q->counters.total <= 0 && q->work->adds.accepted <= 0)
+    if (q->counters.total <= 0 && q->work->adds.accepted <= 0 && !queue_counters_are_incomplete())
         q->counters.largest_body = 0;
     if (len + JOB_BYTES > q->counters.largest_body)
         q->counters.largest_body = len + JOB_BYTES;

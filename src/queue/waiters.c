@@ -304,7 +304,9 @@ static void get_hold(struct taker *taker) {
         before = before->prev;
     list_insert_before(before, &taker->in_fresh.node);
     taker->state = TAKER_FRESH;
-    timer_set(&taker->timeout, clock_mono() + HELD_MOST_US, on_held_too_long);
+    if (taker->held_until_us == 0)
+        taker->held_until_us = clock_mono() + HELD_MOST_US;
+    timer_set(&taker->timeout, taker->held_until_us, on_held_too_long);
 }
 
 static void on_follow_ups_ended(void) {
@@ -314,6 +316,20 @@ static void on_follow_ups_ended(void) {
         if (get_is_early(taker))
             return;
         list_remove(&taker->in_fresh.node);
+        timer_stop(&taker->timeout);
+        get_go_on(taker);
+    }
+}
+
+/* All requests that do not wait look for jobs. Those that find none are held again until the same time. */
+static void held_look_again(void) {
+    struct list looking = { &looking, &looking }, *node;
+
+    while ((node = list_pop_front(&waiters.held)) != NULL)
+        list_push_back(&looking, node);
+    while ((node = list_pop_front(&looking)) != NULL) {
+        struct taker *taker = LIST_ENTRY(node, struct taker, in_fresh.node);
+
         timer_stop(&taker->timeout);
         get_go_on(taker);
     }
@@ -331,8 +347,8 @@ void waiters_expect(enum waiters_expected what, bool on) {
     waiters.expected = on ? waiters.expected | what : waiters.expected & ~(unsigned)what;
     if (ends && what == WAITERS_SCANS)
         signal_all();
-    if (waiters.expected == 0)
-        on_follow_ups_ended();
+    if (ends)
+        held_look_again();
 }
 
 /* Queues that were signalled are signalled again when the scans are not expected any more. */

@@ -88,6 +88,7 @@ struct taker {
     uint64_t arrival;    /* order of arrival */
     int64_t deadline_us; /* clock_mono(); 0: no timeout */
     struct timer timeout;
+    int64_t held_until_us;     /* clock_mono(): the end of its time in waiters.held; 0: it was not held */
     struct fair_node in_fresh; /* in the list of fresh, of held, or of unsettled requests: waiters.c */
     /* Claiming: the places in the reply. A claimed row fills one place, and a place can stay empty. */
     struct job *jobs;
@@ -160,7 +161,7 @@ size_t waiters_blocked(void);
 /* While on is true for one of these, there may be jobs that claims do not find yet. A request that does not wait looks for
  * them again at the end, and replies that there is no job after a second. */
 enum waiters_expected {
-    WAITERS_STRAYS = 1, /* jobs of lost claims */
+    WAITERS_STRAYS = 1, /* jobs of lost claims, and of leases that have ended */
     WAITERS_SCANS =
         2, /* jobs of queues whose scan positions are not known; scans from the beginning would be slow */
 };

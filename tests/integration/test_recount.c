@@ -41,13 +41,19 @@ static void let_count(void) {
     PQfinish(blocker);
 }
 
-static void restart_uncounted(void) {
+/* change: made by SQL between stop and start. */
+static void restart_after(const char *change) {
     hold_count();
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
-    server_resume(&server);
+    run_sql(change);
+    server_resume_uncounted(&server);
     c = client_open();
     assert_int_equal(info_number(c, "counting"), 1);
+}
+
+static void restart_uncounted(void) {
+    restart_after("select");
 }
 
 /* The session of changes; 0: there is none. */
@@ -87,12 +93,12 @@ static void test_served_before_the_count(void **state) {
     expect(c, ":1", "RPUSH list x");
     get_job(c, "early", "a");
     restart_uncounted();
+    expect_start(c, "-LOADING", "ADDJOB early x 0 MAXLEN 10");
     expect(c, "+PONG", "PING");
     added = forever(add_job(c, "early", "c", "RETRY 1000"));
     expect(c, ":1", "ACKJOB %s", running);
     expect(c, ":1", "ACKJOB %s", get_job(c, "early", "b"));
     assert_string_equal(job_field(c, added, "state"), "queued");
-    expect_start(c, "-LOADING", "ADDJOB early x 0 MAXLEN 10");
     raw_open(&qlen);
     assert_true(wire_words(&qlen, "QLEN", "early", NULL));
     raw_open(&push);
@@ -112,8 +118,8 @@ static void test_counted_by_another_connection(void **state) {
     (void)state;
     add_job(c, "few", "a", "RETRY 1000");
     restart_uncounted();
+    EVENTUALLY(info_number(c, "counting") == 0);
     expect(c, ":1", "QLEN few");
-    assert_int_equal(info_number(c, "counting"), 0);
     get_job(c, "few", "a");
     let_count();
     assert_counted("few");
@@ -159,6 +165,7 @@ static void test_leases_end_before_the_count(void **state) {
     expect_start(c, "[[\"leased\"", "GETJOB TIMEOUT 20000 FROM leased");
     expect_start(c, "[[\"leased\"", "GETJOB TIMEOUT 20000 FROM leased");
     let_count();
+    EVENTUALLY(number(c, "QLEN leased") == 1);
     assert_counted("leased");
 }
 
@@ -177,6 +184,41 @@ static void test_limit_of_the_server(void **state) {
     assert_true(queue_is_empty(c, "limited"));
     expect(c, ":1", "ACKJOB %s", id);
     get_job(c, "limited", "b");
+}
+
+/* The server does not know yet that its queue has a dead letter. */
+static void test_dead_letter_before_the_count(void **state) {
+    const char *id = forever(add_job(c, "revived", "x", "ATTEMPTS 1"));
+
+    (void)state;
+    get_job(c, "revived", "x");
+    expect(c, ":1", "NACK %s", id);
+    EVENTUALLY(number(c, "QLEN revived DEAD") == 1);
+    restart_uncounted();
+    expect(c, ":1", "ENQUEUE %s", id);
+    get_job(c, "revived", "x");
+    let_count();
+    assert_counted("revived");
+}
+
+/* The count is held for three seconds. */
+static void test_delay_ends_before_the_count(void **state) {
+    (void)state;
+    add_job(c, "due", "x", "DELAY 1");
+    restart_uncounted();
+    expect_start(c, "[[\"due\"", "GETJOB TIMEOUT 2500 FROM due");
+    let_count();
+    assert_counted("due");
+}
+
+/* The tick was due while the server was away. */
+static void test_tick_before_the_count(void **state) {
+    (void)state;
+    expect(c, "+OK", "SCHEDULE yearly %s ticks x MAXLEN 5", "0 0 1 1 *");
+    restart_after("update pgdisque.schedule set next_at = now() - interval '1 hour', has_tick = true");
+    let_count();
+    EVENTUALLY(number(c, "QLEN ticks") == 1);
+    expect(c, ":1", "UNSCHEDULE yearly");
 }
 
 /* EXEC waits if one of its commands needs counters, or takes jobs. */
@@ -251,7 +293,7 @@ static void test_lease_of_a_lost_claim(void **state) {
              "deliveries = deliveries + 1, ready_at = now() + interval '1 hour'",
              "claimed", "owner is null");
     lose_sessions();
-    get_job(c, "claimed", "b");
+    expect_start(c, "[[\"claimed\"", "GETJOB TIMEOUT 60000 FROM claimed");
     assert_true(queue_is_empty(c, "claimed"));
     assert_counted("claimed");
 }
@@ -279,11 +321,19 @@ static void test_job_that_is_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_served_before_the_count),   TEST(test_counted_by_another_connection),
-        TEST(test_changes_before_the_count),  TEST(test_leases_end_before_the_count),
-        TEST(test_limit_of_the_server),       TEST(test_transactions_before_the_count),
-        TEST(test_served_beside_the_recount), TEST(test_lease_without_a_row),
-        TEST(test_lease_of_a_lost_claim),     TEST(test_job_that_is_back),
+        TEST(test_served_before_the_count),
+        TEST(test_counted_by_another_connection),
+        TEST(test_changes_before_the_count),
+        TEST(test_leases_end_before_the_count),
+        TEST(test_limit_of_the_server),
+        TEST(test_transactions_before_the_count),
+        TEST(test_dead_letter_before_the_count),
+        TEST(test_delay_ends_before_the_count),
+        TEST(test_tick_before_the_count),
+        TEST(test_served_beside_the_recount),
+        TEST(test_lease_without_a_row),
+        TEST(test_lease_of_a_lost_claim),
+        TEST(test_job_that_is_back),
     };
 
     return RUN_SUITE("recount", tests);

@@ -120,7 +120,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_LOAD_LEASES, "a job that is about to die, and one in its last attempt",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=1 attempts=2 owner=3; 1/0/4 deliveries=1 attempts=2 owner=3",
-      .params = { NOW }, .rows = "1 0 1 11:00:00 3 t -; 1 0 2 12:00:30 3 t -; 1 0 3 12:00:30 3 f -" },
+      .params = { NOW, NOW }, .rows = "1 0 1 11:00:00 3 t -; 1 0 2 12:00:30 3 t -; 1 0 3 12:00:30 3 f -" },
     { SQL_FIND_LEASES, "a job that is about to die, and one in its last attempt",
       .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 11:00:00 0 t -; 2 12:00:30 3 t -" },

@@ -157,7 +157,7 @@ static const struct planned planned[] = {
     { SQL_ADOPT_LEASES, SCAN, "now(), '{1,2}'" },
     { SQL_LEAVE_NODE, 0, "'a'" },
     { SQL_LOAD_COUNTS, SCAN, "now()" },
-    { SQL_LOAD_LEASES, SCAN, "now()" },
+    { SQL_LOAD_LEASES, SCAN, "now(), now()" },
     { SQL_LOAD_NODES, 0, NULL },
     { SQL_LOAD_QUEUES, 0, NULL },
     { SQL_LOOK_QUEUES, 0, "0, 1000" },

@@ -86,7 +86,7 @@
           "with their workers",                                                                            \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3",                                             \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
-          .params = { NOW },                                                                               \
+          .params = { NOW, NOW },                                                                          \
           .rows = "1 0 1 12:00:30 3 f anna" },                                                             \
         { SQL_FIND_LEASES,                                                                                 \
           "with their workers",                                                                            \

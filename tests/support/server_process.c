@@ -130,25 +130,30 @@ void server_spawn_limited(struct server *s, const char *database, const char *co
     run(s);
 }
 
-const char *server_ping(const struct server *s) {
+/* The first line of the reply to the command, or an empty text. */
+static const char *ask_once(const struct server *s, const char *command) {
     static char line[128];
     struct wire w;
 
     line[0] = '\0';
     if (!wire_try_open(&w, s->port))
         return line;
-    wire_send_text(&w, "*1\r\n$4\r\nPING\r\n");
+    wire_send_text(&w, command);
     if (!wire_read_line(&w, line, sizeof(line), 2000))
         line[0] = '\0';
     wire_close(&w);
     return line;
 }
 
+const char *server_ping(const struct server *s) {
+    return ask_once(s, "PING\r\n");
+}
+
 void server_spawn(struct server *s, const char *database, const char *const *options) {
     server_spawn_limited(s, database, options, 0);
 }
 
-void server_wait_ready(struct server *s) {
+static void wait_loaded(struct server *s) {
     const char *last = "";
 
     if (WAIT_UNTIL(!server_running(s) || strcmp(last = server_ping(s), "+PONG") == 0, START_MS) && s->pid)
@@ -157,9 +162,27 @@ void server_wait_ready(struct server *s) {
     die("the server on port %d %s; PING answers '%s'", s->port, s->pid ? "never got ready" : "ended", last);
 }
 
+/* QLEN waits for the first count of the jobs. */
+static bool has_counted(const struct server *s) {
+    const char *line = ask_once(s, "QLEN ready\r\n");
+
+    return line[0] != '\0' && strncmp(line, "-LOADING", 8) != 0;
+}
+
+void server_wait_ready(struct server *s) {
+    wait_loaded(s);
+    if (!WAIT_UNTIL(has_counted(s), START_MS))
+        die("the server on port %d does not end its count", s->port);
+}
+
 void server_start(struct server *s, const char *database, const char *const *options) {
     server_spawn(s, database, options);
     server_wait_ready(s);
+}
+
+void server_resume_uncounted(struct server *s) {
+    run(s);
+    wait_loaded(s);
 }
 
 void server_resume(struct server *s) {

@@ -27,16 +27,18 @@ const char *server_program(void);
 int server_free_port(void);
 
 /* Picks a port and a directory, and starts it on that database; returns when it
- * answers PING with PONG. options may be NULL. */
+ * has counted its jobs. options may be NULL. */
 void server_start(struct server *s, const char *database, const char *const *options);
 /* The same without waiting for anything. */
 void server_spawn(struct server *s, const char *database, const char *const *options);
 /* The same with a limit of open files. */
 void server_spawn_limited(struct server *s, const char *database, const char *const *options, unsigned files);
-/* Waits for PONG; the test ends when the process dies or never answers. */
+/* Waits until it has counted its jobs; the test ends when the process dies or never answers. */
 void server_wait_ready(struct server *s);
-/* Starts it again, same port, directory and options, and waits for PONG. */
+/* Starts it again, same port, directory and options, and waits until it has counted its jobs. */
 void server_resume(struct server *s);
+/* The same, but waits only for PONG. */
+void server_resume_uncounted(struct server *s);
 
 /* SIGTERM: waits for the end, and gives the exit status (-1: had to be killed). */
 int server_stop(struct server *s);

@@ -656,6 +656,24 @@ static void test_nohang_waits_for_expected_jobs(void **state) {
     assert_replies("1:nil");
 }
 
+/* A job of a queue that may be scanned now, before the leases are known. */
+static void test_nohang_looks_after_each_part(void **state) {
+    (void)state;
+    waiters_expect(WAITERS_STRAYS, true);
+    waiters_expect(WAITERS_SCANS, true);
+    nohang_from(1, "q1");
+    nohang_from(2, "q3");
+    queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    waiters_expect(WAITERS_SCANS, false);
+    assert_ptr_equal(taker_next_fresh(), taker_of(1));
+    taker_wait(taker_of(1));
+    assert_replies("");
+    waiters_expect(WAITERS_STRAYS, false);
+    assert_ptr_equal(taker_next_fresh(), taker_of(1));
+    taker_wait(taker_of(1));
+    assert_replies("2:nil 1:nil");
+}
+
 static void test_nohang_waits_for_a_short_time(void **state) {
     struct follow_up flow = { 0 };
 
@@ -699,6 +717,7 @@ int main(void) {
         TEST(test_any_order),
         TEST(test_nohang_waits_for_follow_ups),
         TEST(test_nohang_waits_for_expected_jobs),
+        TEST(test_nohang_looks_after_each_part),
         TEST(test_nohang_waits_for_caused_follow_ups),
         TEST(test_nohang_waits_for_a_short_time),
     };
