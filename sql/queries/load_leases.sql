@@ -5,6 +5,6 @@
 select j.queue_id, j.rank, j.id, j.ready_at, coalesce(j.owner, 0::smallint) as owner,
     coalesce({{is_exhausted(j)}}, false) as last, case when j.owner is not null then j.worker end as worker
 from pgdisque.job as j
-where (j.owner is not null and j.ready_at > $1::timestamptz)
+where {{is_leased(j, $1::timestamptz)}}
     or (j.wake_at is distinct from j.ready_at and j.ready_at > $2::timestamptz)
     or {{is_exhausted(j)}}

@@ -370,8 +370,8 @@ static void test_pause_in_and_requeue_wakes(void **state) {
     const char *id = add_job(c, "pausein", "a", "RETRY 1");
 
     (void)state;
-    get_job(c, "pausein", "a");
     expect(c, "+in", "PAUSE pausein in");
+    get_job(c, "pausein", "a");
     open_waiter(&w, "pausein", 1);
     HOLDS_FOR(1500, wire_pending(&w) == 0);
     expect(c, "+none", "PAUSE pausein none");

@@ -196,7 +196,7 @@ static void test_enqueued_and_dequeued_elsewhere(void **state) {
 
 /* Two deliveries are RETRY apart, counted from the last WORKING, wherever that was. */
 static void test_worked_on_elsewhere(void **state) {
-    const char *id = add_job(at[A], "working", "x", "RETRY 4");
+    const char *id = add_job(at[A], "working", "x", "RETRY 8");
     int64_t worked = 0;
 
     (void)state;
@@ -204,12 +204,12 @@ static void test_worked_on_elsewhere(void **state) {
     for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(strcmp(queue_field(at[i], "working", "jobs-out"), "1") == 0);
     for (int i = 0; i < 3; i++) {
-        HOLDS_FOR(1600, all_have("working", 0));
+        HOLDS_FOR(3200, all_have("working", 0));
         worked = now_ms();
-        expect(at[B], ":4", "WORKING %s", id);
+        expect(at[B], ":8", "WORKING %s", id);
     }
     expect_job_at(C, "working", id);
-    assert_true(now_ms() - worked >= 3800);
+    assert_true(now_ms() - worked >= 7800);
     expect(at[A], ":1", "ACKJOB %s", id);
     check_no_returned_peer("working");
 }

@@ -45,6 +45,8 @@ static void cut_channels(redisContext *of) {
                               "application_name like '%s' and application_name like '%%channel'",
                               mine);
 
+    EVENTUALLY(postgres_number(server.database, "select count(*) from pg_stat_activity where "
+                                                "application_name like 'pgdisque %channel'") >= SERVERS);
     assert_int_equal(postgres_number(server.database, cut), of == NULL ? SERVERS : 1);
 }
 

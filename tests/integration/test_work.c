@@ -276,12 +276,12 @@ static void test_second_half(void **state) {
 
     (void)state;
     expect(c, "+OK", "QCONFIG w-old SET retention 1000");
-    id = add_job(c, "w-old", "x", "TTL 12 RETRY 1");
+    id = add_job(c, "w-old", "x", "TTL 30 RETRY 6");
     worker = WORK("--until-empty", "-c", "2", "w-old", "--", "sh", "-c",
                   "touch $SCRATCH/old.$PGDISQUE_JOB_ATTEMPT; until [ -e $SCRATCH/old ]; do sleep 0.05; done");
     EVENTUALLY(file_exists("old.1"));
     EVENTUALLY(strncmp(ask(c, "WORKING %s", id), "-TOOLATE", 8) == 0);
-    HOLDS_FOR(1500, !file_exists("old.2"));
+    HOLDS_FOR(7000, !file_exists("old.2"));
     make_file("old");
     ends(worker, 0);
     assert_string_equal(state_of(id), "done");

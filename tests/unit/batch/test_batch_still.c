@@ -153,7 +153,7 @@ static void test_slow_commits(void **state) {
     batch_flush();
     pass_time(US_PER_S);
     batch_flush();
-    pass_time(2 * HOLD_US - 10 * US_PER_MS);
+    pass_time(HOLD_US + HOLD_US / 4);
     add(&a[4]);
     batch_flush();
     commit(WRITE);
@@ -178,7 +178,7 @@ static void test_snapshot_is_late(void **state) {
     end_with(CONN_LONG);
     assert_events("done:a1 done:s1");
     ask(&s[2]);
-    pass_time(2 * HOLD_US - 10 * US_PER_MS);
+    pass_time(HOLD_US + HOLD_US / 4);
     batch_flush();
     assert_int_equal(missed, 1);
     fake_take_snapshot(conn_of_kind(CONN_LONG));
