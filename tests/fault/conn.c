@@ -153,7 +153,7 @@ static void log_element(const redisReply *job) {
 
 static void log_reply(uint64_t op, const redisReply *r) {
     bool failed = r->type == REDIS_REPLY_ERROR;
-    bool unknown = failed && strncmp(r->str, "UNKNOWN", 7) == 0;
+    bool unknown = failed && (strncmp(r->str, "UNKNOWN", 7) == 0 || strncmp(r->str, "CRASHED", 7) == 0);
 
     history_line(unknown ? 'u' : failed ? 'f' : 'o', history_clock(), op);
     if (r->type == REDIS_REPLY_INTEGER)
