@@ -151,7 +151,7 @@ class Database:
         try:
             Database(self.socket_dir, self.superuser, self.name).ask("checkpoint")
         except Failure as reason:
-            raise Failure(f"a checkpoint of the embedded Postgres failed; run this shape as root ({reason})") from reason
+            raise Failure(f"only root may make a checkpoint of an embedded Postgres: {reason}") from reason
 
     def run_file(self, path):
         output_of(self.psql("-f", path))

@@ -67,7 +67,7 @@ bool batch_lacks_long_reads(void);
 /* True if a connection of this kind is established. */
 bool batch_connected(enum conn_kind kind);
 /* True if no task is queued and no transaction is sent but not ended. Sent long reads do not count, because they change
- * nothing, and may wait for a lock. */
+ * nothing, and may take long. */
 bool batch_idle(void);
 
 #endif

@@ -304,6 +304,7 @@ static void complete_leases(void) {
     QUEUE_EACH(q)
     if (q->limits->server_most > 0)
         queue_signal(q);
+    waiters_expect(WAITERS_STRAYS, false);
 }
 
 static void on_leases_loaded(bool ok) {
@@ -332,6 +333,7 @@ static bool takes_must_wait(void) {
 static void load_leases(void) {
     load.reading = true;
     load.again = false;
+    waiters_expect(WAITERS_STRAYS, true);
     waiters_expect(WAITERS_SCANS, takes_must_wait());
     lease_load_start(load.since_db, load.lost, on_leases_loaded);
 }

@@ -12,7 +12,6 @@
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/lease.h"
-#include "queue/waiters.h"
 
 /* Leases of one find_leases. The next statement is sent when this one has ended. */
 #define FIND_MOST 1000
@@ -51,8 +50,6 @@ static void lease_load_end(bool ok) {
     free(lease_load.candidates);
     lease_load.candidates = NULL;
     lease_load.count = lease_load.capacity = lease_load.next = 0;
-    if (ok)
-        waiters_expect(WAITERS_STRAYS, false);
     lease_load.on_end(ok);
 }
 
@@ -61,7 +58,6 @@ void lease_load_start(int64_t since_us, bool strays, void (*on_end)(bool ok)) {
     lease_load.strays = strays;
     lease_load.released = lease_load.spoiled = false;
     lease_load.on_end = on_end;
-    waiters_expect(WAITERS_STRAYS, true);
     batch_add(&lease_load.load);
 }
 
@@ -154,7 +150,7 @@ static bool has_ended_here(struct job_key key, int64_t until) {
     return until <= clock_db() && lease_has_ended(key.id, until);
 }
 
-/* False: the job has no lease that this server must watch. */
+/* False: the job has no running lease, or another server watches it. */
 static bool load_lease(struct job_key key, int64_t until, const PGresult *rows, int row) {
     uint16_t owner = (uint16_t)row_int2(rows, row, COL_FIND_LEASES_OWNER);
     bool last = row_bool(rows, row, COL_FIND_LEASES_LAST);

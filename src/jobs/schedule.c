@@ -185,13 +185,18 @@ static void schedule_end(struct firing *f) {
     free(f);
 }
 
-/* Without the counters MAXLEN cannot be checked, so the tick is due again later. */
+/* The tick stays due. */
+static void fire_later(struct firing *f) {
+    schedule_look_at(clock_db() + RETRY_US);
+    schedule_end(f);
+}
+
+/* Without the counters MAXLEN cannot be checked. */
 static void schedule_enter(struct task *t) {
     struct firing *f = CONTAINER_OF(t, struct firing, task);
 
     if (f->opt.maxlen > 0 && queue_counters_are_incomplete()) {
-        schedule_look_at(clock_db() + RETRY_US);
-        schedule_end(f);
+        fire_later(f);
         return;
     }
     make_jobs(f);
@@ -200,8 +205,7 @@ static void schedule_enter(struct task *t) {
 
 static void fire_fail(struct task *t, const struct op_error *err) {
     log_warning("schedule", "cannot fire: %s (SQLSTATE %s); trying again", err->message, err->sqlstate);
-    schedule_look_at(clock_db() + RETRY_US);
-    schedule_end(CONTAINER_OF(t, struct firing, task));
+    fire_later(CONTAINER_OF(t, struct firing, task));
 }
 
 /* A row that other software wrote may have any number. */
