@@ -22,9 +22,6 @@ AFTERMATH = 4 * S
 # I14: the first success after the end of a fault, and answers beyond their time limit.
 FIRST_SUCCESS = 5 * S
 OVERDUE = 1 * S
-# A busy machine may let a server, its database or the clients stand still. The tight bounds allow the longest time in which
-# no command at a server ended, but not more than this.
-STILL_MOST = 5 * S // 2
 
 
 # Errors that are about the job, or ask to come back later, as a server does that starts.
@@ -67,7 +64,6 @@ class Checker:
         self.servers = scenario.servers
         self.verdict = None
         self.clock_us = clock_steps(faults)
-        self.still = self.longest_pauses()
 
     def run(self, verdict):
         self.verdict = verdict
@@ -77,22 +73,6 @@ class Checker:
             check()
         features.check(self)
         self.count()
-
-    def longest_pauses(self):
-        """For each server, while no fault was near."""
-        ends = collections.defaultdict(list)
-        for op in self.history.ops.values():
-            if op.kind != "u" and op.verb in "akng" and op.end < self.load_end:
-                ends[self.history.servers[op.conn]].append(op.end)
-        pauses = collections.defaultdict(int)
-        for server, times in ends.items():
-            times.sort()
-            longest = max((b - a for a, b in zip(times, times[1:]) if not self.disturbed(a, b)), default=0)
-            pauses[server] = min(longest, STILL_MOST)
-        return pauses
-
-    def jitter(self, op):
-        return JITTER * self.slow + self.still[self.history.servers[op.conn]]
 
     def wrong(self, invariant, text, job=None, ops=()):
         ops = list(ops) or (job.ops()[-12:] if job else [])
@@ -231,7 +211,7 @@ class Checker:
 
     def is_after(self, d, time):
         """Was it delivered after that time for sure?"""
-        return d.op.begin > time or (d.op.end > time + self.jitter(d.op) and not self.stood_still(d))
+        return d.op.begin > time or (d.op.end > time + JITTER * self.slow and not self.stood_still(d))
 
     def stood_still(self, delivery):
         """May it be older than it looks, because its server got or wrote it late, while another went on?"""
@@ -261,7 +241,7 @@ class Checker:
             return
         elif after.op.end - earliest < job.retry_us - EPSILON - self.clock_us:
             self.wrong("I6", f"again {(after.op.end - earliest) / S:.3f} s after the first could begin", job)
-        elif (after.op.end - before.op.end < job.retry_us - self.jitter(before.op) - self.clock_us and
+        elif (after.op.end - before.op.end < job.retry_us - JITTER * self.slow - self.clock_us and
               not self.disturbed(earliest, after.op.end)):
             self.wrong("I6", f"again after {(after.op.end - before.op.end) / S:.3f} s", job)
         else:
@@ -280,7 +260,7 @@ class Checker:
         if op.kind != "o" or op.count() == 0:
             return
         # If two commands have replies in a row, the later command was executed later.
-        after = [d for d in job.deliveries if d.op.end > op.end + self.jitter(d.op) and
+        after = [d for d in job.deliveries if d.op.end > op.end + JITTER * self.slow and
                  (d.op.begin > op.end or not self.stood_still(d))]
         if not after or self.requeued(job, op.begin, after[0].op.end):
             return
@@ -301,8 +281,7 @@ class Checker:
     def check_ttl(self, job):
         over = job.op.end + job.ttl_us + self.clock_us
         for d in job.deliveries:
-            late = d.op.begin > over + S or (d.op.end > over + S + self.still[self.history.servers[d.op.conn]] and
-                                             not self.disturbed(over - S, d.op.end))
+            late = d.op.begin > over + S or (d.op.end > over + S and not self.disturbed(over - S, d.op.end))
             if late:
                 self.wrong("I7", "delivered after its TTL was over", job)
 
@@ -362,11 +341,10 @@ class Checker:
 
     def check_overdue(self, op, ms, not_before, excuses):
         """ADDJOB's ms-timeout is kept even when the database is away, but replies come in order."""
-        server = self.history.servers[op.conn]
-        limit = max(op.begin + ms * 1000, not_before)
-        near = self.disturbed(limit - ms * 1000, op.end, *excuses, server=server)
-        if op.end > limit + OVERDUE * self.slow + self.still[server] and not near:
-            self.wrong("I14", f"answered {(op.end - limit) / S:.1f} s after its time limit", ops=[op])
+        over = max(op.begin + ms * 1000, not_before) + OVERDUE * self.slow
+        near = self.disturbed(over - OVERDUE - ms * 1000, op.end, *excuses, server=self.history.servers[op.conn])
+        if op.end > over and not near:
+            self.wrong("I14", f"answered {(op.end - over + OVERDUE) / S:.1f} s after its time limit", ops=[op])
 
     def check_patience(self, op):
         """A client leaves a server without an answer only if that server could not answer."""
