@@ -20,7 +20,7 @@ static bool is_from(const struct client *c, const char *addr) {
 
 /* Clients of this machine are not counted, because a proxy may connect many. */
 static bool has_too_many(int fd, bool unix_socket) {
-    char addr[sizeof((struct client *)0)->addr] = ":", own[sizeof addr] = "";
+    char addr[sizeof((struct client *)0)->addr], own[sizeof addr];
     int64_t count = 0;
 
     if (config.maxclients_per_address == 0 || unix_socket || socket_is_local(fd))

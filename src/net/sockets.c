@@ -252,14 +252,14 @@ static void sockets_write_name(const struct sockaddr_storage *sa, char *out, siz
 }
 
 void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size) {
+    const char *path = unix_socket ? config.unixsocket : "";
     struct sockaddr_storage sa = { 0 };
     socklen_t len = sizeof sa;
 
-    if (unix_socket) {
-        snprintf(peer, size, "%s:0", config.unixsocket);
-        snprintf(own, size, "%s:0", config.unixsocket);
+    snprintf(peer, size, "%s:0", path);
+    snprintf(own, size, "%s:0", path);
+    if (unix_socket)
         return;
-    }
     if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0)
         sockets_write_name(&sa, peer, size);
     len = sizeof sa;

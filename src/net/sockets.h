@@ -18,7 +18,8 @@ bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, enum sock
 bool sockets_check(char *err, size_t err_size) MUST_CHECK;
 void sockets_stop_listening(void);
 
-/* The peer's and the own address, "127.0.0.1:4711", "[::1]:4711", or the path of the unix socket. */
+/* The peer's and the own address: "127.0.0.1:4711", "[::1]:4711", or the path of the unix socket and ":0". Both are ":0" if
+ * the client has already reset the connection. */
 void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size);
 /* True if the peer is on this machine. */
 bool socket_is_local(int fd);

@@ -575,6 +575,29 @@ static void test_client_that_goes(void **state) {
     redisFree(c);
 }
 
+/* The client resets the connection before the server accepts it, so the socket has no address any more. */
+static void test_client_that_has_gone(void **state) {
+    redisContext *c = client_open_on(&s);
+    struct wire w;
+
+    (void)state;
+    expect(c, "+OK", "CONFIG SET maxclients-per-address 5");
+    expect(c, "+OK", "CONFIG SET protected-mode no");
+    assert_int_equal(kill(s.pid, SIGSTOP), 0);
+    wire_open(&w, "127.0.0.1", http_port);
+    wire_send_text(&w, "GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    wire_reset(&w);
+    assert_int_equal(kill(s.pid, SIGCONT), 0);
+    expect(c, "+PONG", "PING");
+    wire_open(&w, "127.0.0.1", http_port);
+    wire_send_text(&w, "GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    EVENTUALLY(info_number(c, "connected_clients") > 0);
+    expect(c, "+OK", "CONFIG SET protected-mode yes");
+    expect(c, "+OK", "CONFIG SET maxclients-per-address 0");
+    wire_close(&w);
+    redisFree(c);
+}
+
 static void test_large_input(void **state) {
     struct wire w;
     char *line = malloc(20000);
@@ -669,6 +692,7 @@ int main(void) {
         cmocka_unit_test(test_unread_replies),
         cmocka_unit_test(test_requests_at_once),
         cmocka_unit_test(test_client_that_goes),
+        cmocka_unit_test(test_client_that_has_gone),
         cmocka_unit_test(test_large_input),
         cmocka_unit_test(test_document),
     };
