@@ -215,11 +215,17 @@ bool laravel_take(struct req *r, const struct slice *keys, const struct slice *a
     return true;
 }
 
+/* GETJOB with a name like mail*1 is a pattern, and patterns match only queues that the user may read. Here the name is that
+ * of a queue. */
 void laravel_pop(struct req *r) {
-    struct taker_source source = { .q = queue_get(r->argv[3]) };
     struct laravel_pop *p = r->data;
-    struct taker *taker = taker_new(r, &source, 1);
+    struct taker_source source;
+    struct taker *taker;
 
+    if (!queue_rights_allow_or_reply(r, ACL_READ, r->argv[3]))
+        return;
+    source = (struct taker_source){ .q = queue_get(r->argv[3]) };
+    taker = taker_new(r, &source, 1);
     taker->kind = &laravel_kind;
     taker->own = p;
     taker->nohang = true;

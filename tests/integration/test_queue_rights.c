@@ -44,6 +44,24 @@ static void wait_with(struct wire *w, const char *pattern) {
     EVENTUALLY(raw_waits(w, admin));
 }
 
+/* GETJOB takes the first name as a pattern, the script of Laravel as a name. */
+static void test_scripts_take_no_patterns(void **state) {
+    static const char *const pop = "EVALSHA 230148430cb441a76f6486ae084405a674e00385 3 %s %s:reserved %s:notify 5000000000";
+    const char *names[] = { "strange*1", "strange?1", "strange[1]" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *id = add_job(admin, names[i], "x", "");
+
+        expect_start(tenant, "-NOPERM", pop, names[i], names[i], names[i]);
+        assert_string_equal(job_field(admin, id, "state"), "queued");
+        expect(admin, ":1", "DELJOB %s", id);
+    }
+    rules("~own*");
+    add_job(admin, "own*1", "x", "");
+    expect_start(tenant, "[\"x\" ", pop, "own*1", "own*1", "own*1");
+}
+
 static void expect_job(struct wire *w, const char *queue, const char *id) {
     raw_expect(w, text_of("[[\"%s\" \"%s\" \"x\"]]", queue, id));
 }
@@ -275,6 +293,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_patterns_take_from_own_queues),
         TEST(test_escaped_names),
+        TEST(test_scripts_take_no_patterns),
         TEST(test_waiting_with_a_pattern),
         TEST(test_waiting_while_rights_change),
         TEST(test_events_of_own_queues),
