@@ -4,12 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/time_budget.h"
 #include "batch/client_txn.h"
 #include "commands/dispatch.h"
 #include "commands/library_life.h"
 #include "commands/multi.h"
 #include "commands/rights.h"
 #include "jobs/bootstrap.h"
+#include "net/long_work.h"
+#include "queue/delivery.h"
+
+/* The commands from memory before the last change of the transaction see the changes before them only, so all run in the turn
+ * of the commit. After this time the others run in later turns, and see all changes. */
+#define IN_PLACE_US (10 * US_PER_MS)
 
 enum exec_phase {
     EXEC_PREPARING, /* handlers run; their tasks join the client transaction */
@@ -23,10 +30,15 @@ struct exec {
     struct client *client; /* NULL after it has disconnected */
     struct client_txn client_txn;
     struct req **reqs; /* in the order of the commands */
+    bool *joins;       /* for each command: its task joins the client transaction */
     size_t count;
-    size_t next; /* all commands before it have ended */
+    size_t next;           /* all commands before it have ended */
+    struct buf replies;    /* of the commands before it; counted in the memory of the request */
+    struct long_work work; /* ends commands */
+    struct budget in_place; /* of the turn of the commit */
     enum exec_phase phase;
-    bool advancing;
+    bool advancing;   /* work has not ended */
+    bool in_turns;    /* in_place was over */
     bool started;     /* preparing: all handlers have been called */
     size_t called;    /* preparing: the handlers of the commands before it have been called */
     size_t live;      /* commands whose handlers were called and that have not ended */
@@ -34,8 +46,9 @@ struct exec {
     struct buf error; /* replaces all replies; empty: none */
 };
 
-/* EXISTS and TYPE are answered from memory, except for a key of a library. */
-static bool joins(const struct req *r) {
+/* EXISTS and TYPE are answered from memory, except for a key of a library. The answer changes when a queue with the name of
+ * that key gets or loses its row. */
+static bool wants_to_join(const struct req *r) {
     bool of_library =
         (r->cmd->handler == cmd_exists || r->cmd->handler == cmd_type) && library_key_of(r) != NULL;
 
@@ -53,14 +66,16 @@ static void multi_end(struct exec *e) {
     for (size_t i = 0; i < e->count; i++)
         req_free(e->reqs[i]);
     free(e->reqs);
+    buf_free(&e->replies);
     buf_free(&e->error);
     req_end(r);
 }
 
 static void end_with_replies(struct exec *e) {
-    reply_array(e->req, e->count);
-    for (size_t i = 0; i < e->count; i++)
-        buf_append(reply_buf(e->req), buf_ptr(&e->reqs[i]->own), buf_len(&e->reqs[i]->own));
+    if (e->client != NULL && reply_buf(e->req) == &e->client->out)
+        deliveries_placed(e->client, e->req);
+    req_hold(e->req, 0);
+    reply_take(e->req, &e->replies);
     multi_end(e);
 }
 
@@ -86,27 +101,64 @@ static void run_command(struct exec *e, struct req *r) {
     command_run(e->client, r);
 }
 
-/* Ends the commands in their order, as far as their replies are known. Runs commands without statements
- * between them. Ends e after the last command. */
+/* The memory of the replies is that of the EXEC, so that clients_evict() can free it. */
+static void take_reply(struct exec *e, struct req *r) {
+    if (e->client != NULL)
+        buf_append(&e->replies, buf_ptr(&r->own), buf_len(&r->own));
+    buf_free(&r->own);
+    req_settle(r);
+}
+
+/* Ends the commands in their order, as far as their replies are known. Runs commands without statements between them.
+ * False: the time is over. */
+static bool end_commands(struct exec *e) {
+    struct budget piece = e->live > 0 && !e->in_turns ? e->in_place : budget_of(LONG_WORK_US);
+
+    for (; e->next < e->count; e->next++) {
+        struct req *r = e->reqs[e->next];
+        bool runs_now = !e->joins[e->next] && !has_run(r);
+
+        if (runs_now && budget_is_over(&piece)) {
+            e->in_turns = true;
+            return false;
+        }
+        if (runs_now)
+            run_command(e, r);
+        if (!r->done)
+            break;
+        take_reply(e, r);
+    }
+    return true;
+}
+
+static bool advance_step(struct long_work *w) {
+    struct exec *e = CONTAINER_OF(w, struct exec, work);
+    bool has_time = end_commands(e);
+
+    req_hold(e->req, e->replies.cap);
+    if (!has_time)
+        return true;
+    e->advancing = false;
+    if (e->next == e->count)
+        end_with_replies(e);
+    return false;
+}
+
+/* Goes on until a command waits for the database, and ends e after the last command. Takes several turns if needed. */
 static void multi_advance(struct exec *e) {
     if (e->advancing)
         return;
     e->advancing = true;
-    while (e->next < e->count) {
-        struct req *r = e->reqs[e->next];
-
-        if (!joins(r) && !has_run(r))
-            run_command(e, r);
-        if (!r->done)
-            break;
-        e->next++;
-    }
-    e->advancing = false;
-    if (e->next == e->count)
-        end_with_replies(e);
+    long_work_begin(&e->work, e->client_txn.turn.user, advance_step);
 }
 
 /* ---- transaction ---- */
+
+static void multi_committed(struct exec *e) {
+    e->phase = EXEC_ENDING;
+    e->in_place = budget_of(IN_PLACE_US);
+    multi_advance(e);
+}
 
 static void multi_fail(struct exec *e) {
     e->phase = EXEC_FAILED;
@@ -139,8 +191,7 @@ static void on_client_txn_end(struct client_txn *ct, enum client_txn_end how, co
     } else if (how == CLIENT_TXN_UNKNOWN) {
         unknown(e);
     } else {
-        e->phase = EXEC_ENDING;
-        multi_advance(e);
+        multi_committed(e);
     }
 }
 
@@ -156,7 +207,7 @@ static void collect_tasks(struct exec *e) {
 
     ct->tasks = req_alloc(e->req, e->count * sizeof *ct->tasks);
     for (size_t i = 0; i < e->count; i++)
-        if (joins(e->reqs[i]) && !e->reqs[i]->done)
+        if (e->joins[i] && !e->reqs[i]->done)
             ct->tasks[ct->count++] = &e->reqs[i]->task;
     ct->commit = is_replicated(e) ? COMMIT_REPLICATED : COMMIT_ORDINARY;
 }
@@ -189,8 +240,7 @@ static void prepared(struct exec *e) {
         e->phase = EXEC_SENT;
         client_txn_send(&e->client_txn);
     } else {
-        e->phase = EXEC_ENDING;
-        multi_advance(e);
+        multi_committed(e);
     }
 }
 
@@ -214,7 +264,7 @@ static void note_refusal(struct exec *e, const struct req *r) {
 }
 
 static void on_multi_end(struct req *r) {
-    struct exec *e = r->exec;
+    struct exec *e = r->exec->data;
 
     e->live--;
     r->task.client_txn = NULL;
@@ -224,6 +274,7 @@ static void on_multi_end(struct req *r) {
         multi_settle(e);
         break;
     case EXEC_SENT:
+        break;
     case EXEC_ENDING:
         multi_advance(e);
         break;
@@ -239,13 +290,16 @@ static void multi_prepare(struct exec *e) {
         struct req *r = e->reqs[i];
 
         e->called = i;
-        r->exec = e;
+        r->exec = e->req;
         r->on_end = on_multi_end;
         r->proto = e->req->proto;
-        if (!joins(r))
-            continue;
         r->client = e->client;
         r->task.client_txn = &e->client_txn;
+        e->joins[i] = wants_to_join(r);
+        if (!e->joins[i]) {
+            r->task.client_txn = NULL;
+            continue;
+        }
         e->live++;
         command_run(e->client, r);
     }
@@ -300,6 +354,9 @@ static void multi_start(struct req *r, struct multi *m) {
                                         .on_joined = on_joined,
                                         .on_end = on_client_txn_end } };
     free(m);
+    e->joins = req_alloc(r, e->count * sizeof *e->joins);
+    resp_array(&e->replies, e->count);
+    r->data = e;
     r->client->exec = e;
     multi_prepare(e);
 }
@@ -328,6 +385,8 @@ void exec_client_gone(struct client *c) {
     if (e == NULL)
         return;
     e->client = NULL;
+    buf_free(&e->replies);
+    req_hold(e->req, 0);
     for (size_t i = 0; i < e->count; i++) {
         e->reqs[i]->client = NULL;
         req_leave(e->reqs[i]);

@@ -5,6 +5,7 @@
 
 #include "commands/dispatch.h"
 #include "commands/library_keys.h"
+#include "commands/rights.h"
 #include "commands/script.h"
 #include "config/config.h"
 
@@ -47,16 +48,19 @@ static size_t multi_size_of(const struct req *r) {
 }
 
 /* A command that changes jobs or waits for them must be able to join the transaction. */
-static bool is_refused(const struct command *cmd) {
-    return (cmd->flags & CMD_NO_MULTI) != 0 ||
-           ((cmd->flags & (CMD_WRITE | CMD_BLOCKING)) != 0 && (cmd->flags & CMD_JOINS) == 0);
+static bool is_refused(const struct req *r) {
+    const struct right_sub *sub = rights_sub(rights_needed(r->cmd, r->argc, r->argv));
+    unsigned flags = r->cmd->flags | (sub == NULL ? 0 : sub->flags & CMD_NO_MULTI);
+
+    return (flags & CMD_NO_MULTI) != 0 ||
+           ((flags & (CMD_WRITE | CMD_BLOCKING)) != 0 && (flags & CMD_JOINS) == 0);
 }
 
 /* The error if r cannot be queued, else NULL. */
 static const char *refusal(const struct multi *m, const struct req *r) {
     if (r->cmd->handler == cmd_watch)
         return "ERR WATCH inside MULTI is not allowed";
-    if (is_refused(r->cmd))
+    if (is_refused(r))
         return "ERR this command cannot be part of a transaction: send it before MULTI or after EXEC";
     if (m->count == COMMANDS_MAX)
         return "LIMIT too many commands in one transaction: 20000 are allowed";

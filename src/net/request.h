@@ -21,7 +21,6 @@
  */
 struct client;
 struct command;
-struct exec;
 
 struct req {
     struct list in_client; /* in the list of the client's requests, the oldest first */
@@ -40,8 +39,8 @@ struct req {
     bool stale_is_none; /* a command of a client library: a stale token names no job, and is no error */
     bool silent;        /* CLIENT REPLY OFF or SKIP: no reply is sent */
     int64_t started_us; /* clock_mono() when the handler was called */
-    /* Its client transaction, or NULL; multi.h. It stays after the commit, while task.client_txn is NULL then. */
-    struct exec *exec;
+    /* The request of the EXEC that runs it, or NULL. It stays after the commit, while task.client_txn is NULL then. */
+    struct req *exec;
     void *data; /* the handler's data, from req_alloc() */
     /* Private: the buffer of the reply, and memory. */
     struct buf *out;

@@ -46,6 +46,7 @@ static void delivery_place(struct delivery *d, const struct client *c) {
 
 /* Until the reply is written, the job can be put back as if it was not delivered. */
 void delivery_note_unsent(const struct req *r, struct delivery d) {
+    const struct req *whole = r->exec != NULL ? r->exec : r;
     struct client *c = r->client;
 
     if (c->unsent_count == c->unsent_cap) {
@@ -53,8 +54,8 @@ void delivery_note_unsent(const struct req *r, struct delivery d) {
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
     delivery_place(&d, c);
-    if (r->exec == NULL && !r->silent && r->out != &c->out)
-        d.holder = r;
+    if (!whole->silent && (r->exec != NULL || r->out != &c->out))
+        d.holder = whole;
     c->unsent[c->unsent_count++] = d;
 }
 

@@ -42,7 +42,7 @@ struct delivery {
     int64_t until;            /* end of the lease */
     struct undelivered *copy; /* copy of a job that was removed; undelivered.h */
     const struct req
-        *holder;     /* request whose reply waits for the replies before it; NULL: it is in the output */
+        *holder;     /* request whose reply is not in the output yet, because it is not complete, or others are before it; or NULL */
     uint64_t offset; /* then: position in the client's output at or before the start of the reply */
 };
 

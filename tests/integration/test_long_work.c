@@ -378,6 +378,53 @@ static void test_names_are_forgotten(void **state) {
     get_job(c, "named-0-1", "x");
 }
 
+/* Commands between MULTI and EXEC that are answered from memory take several turns, too. The jobs of the transaction stay
+ * with the client until its reply is complete. */
+static void test_transaction_of_many_names(void **state) {
+    long long steps = info_number(c, "later_steps");
+    struct wire w;
+    struct value *v;
+
+    (void)state;
+    expect(c, ":1", "RPUSH among x");
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "MULTI\r\nLPOP among\r\n"));
+    for (int i = 0; i < 100; i++)
+        send_names(&w, "$6\r\nEXISTS\r\n", 1, "n", FEW_NAMES / 10);
+    assert_true(wire_send_text(&w, "EXEC\r\nPING\r\n"));
+    for (int i = 0; i < 102; i++)
+        raw_expect(&w, i == 0 ? "+OK" : "+QUEUED");
+    v = wire_reply(&w, EVENTUALLY_MS);
+    assert_non_null(v);
+    assert_int_equal(v->count, 101);
+    assert_string_equal(v->items[0]->text, "x");
+    for (size_t i = 1; i < v->count; i++)
+        assert_int_equal(v->items[i]->number, 0);
+    value_free(v);
+    raw_expect(&w, "+PONG");
+    assert_true(info_number(c, "later_steps") > steps);
+    wire_close(&w);
+}
+
+/* A client that disconnects before its EXEC replies has not received the elements. */
+static void test_transaction_that_nobody_reads(void **state) {
+    struct wire w;
+
+    (void)state;
+    expect(c, ":1", "RPUSH among x");
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "MULTI\r\nLPOP among\r\n"));
+    for (int i = 0; i < 2000; i++)
+        send_names(&w, "$6\r\nEXISTS\r\n", 1, "n", FEW_NAMES / 10);
+    for (int i = 0; i < 2002; i++)
+        raw_expect(&w, i == 0 ? "+OK" : "+QUEUED");
+    assert_true(wire_send_text(&w, "EXEC\r\n"));
+    EVENTUALLY(number(c, "LLEN among") == 0);
+    wire_reset(&w);
+    EVENTUALLY(number(c, "LLEN among") == 1);
+    expect(c, "\"x\"", "LPOP among");
+}
+
 static int open_clients(void **state) {
     (void)state;
     c = client_open();
@@ -404,6 +451,8 @@ int main(void) {
         cmocka_unit_test(test_too_many_keys),
         cmocka_unit_test(test_listing_very_many_queues),
         cmocka_unit_test(test_names_are_forgotten),
+        cmocka_unit_test(test_transaction_of_many_names),
+        cmocka_unit_test(test_transaction_that_nobody_reads),
     };
 
     return RUN_SUITE_WITH("long_work", tests, open_clients, close_clients);

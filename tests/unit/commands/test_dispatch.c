@@ -318,6 +318,7 @@ static void test_counting(void **state) {
 /* EXEC waits for commands that need counters or take jobs. */
 static void test_transactions_while_counting(void **state) {
     (void)state;
+    rights_init();
     counters = COUNTERS_AWAITED;
     multi_begin(&client);
     assert_true(run("ADDJOB q a 0"));

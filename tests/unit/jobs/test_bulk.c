@@ -376,7 +376,7 @@ static void test_more_than_counted_in_a_transaction(void **state) {
     (void)state;
     few_jobs()->list.consume_end = queue_named("q2")->list.consume_end = END_LEFT;
     r->cmd = &rename_cmd;
-    r->exec = (struct exec *)&ct; /* only its presence counts */
+    r->exec = (struct req *)&ct; /* only its presence counts */
     r->task.client_txn = &ct;
     cmd_rename(r);
     batch_flush();
