@@ -42,7 +42,7 @@
     X(notifications_received, "Notifications received, our own included.")        \
     X(recounts, "Counter audits of queues.")                                      \
     X(connections_received, "Clients accepted.")                                  \
-    X(connections_rejected, "Clients refused by maxclients.")                     \
+    X(connections_rejected, "Clients refused.")                                   \
     X(commands_processed, "Commands executed.")                                   \
     X(later_steps, "Steps of long commands that ran in a later turn.")            \
     X(net_input_bytes, "Bytes read from clients.")                                \

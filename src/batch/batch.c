@@ -156,13 +156,18 @@ static struct txn_conn *conn_of(const struct db_conn *db) {
  * transaction, because it is likely to fail. */
 static void add_suspects(struct txn *txn) {
     struct list *suspects = task_queue_suspects();
-    struct task *first = task_of_node(suspects->next);
-    struct op *op = first->op;
-    uint32_t group_size = first->group_size;
+    struct task *first;
+    uint32_t group_size;
     struct params *p;
+    struct op *op;
 
+    if (list_empty(suspects))
+        return;
+    first = task_of_node(suspects->next);
+    op = first->op;
+    group_size = first->group_size;
     stats.suspect_transactions++;
-    db_begin(txn->db, txn_durability(op->commit));
+    db_set_durability(txn->db, txn_durability(op->commit));
     p = txn_begin_statement(txn, op);
     for (uint32_t i = 0; i < group_size && !list_empty(suspects); i++) {
         struct task *t = task_of_node(suspects->next);
@@ -183,38 +188,38 @@ static void add_ops(struct txn *txn, enum commit_kind kind) {
         txn_append_op(txn, op);
 }
 
-static void add_those_of(enum txn_source source, struct txn *txn) {
-    static const enum commit_kind kinds[] = {
-        [SOURCE_ORDINARY] = COMMIT_ORDINARY,
-        [SOURCE_ASYNC] = COMMIT_ASYNC,
-        [SOURCE_REPLICATED] = COMMIT_REPLICATED,
-    };
-
-    if (source == SOURCE_SUSPECTS) {
-        if (!list_empty(task_queue_suspects()))
-            add_suspects(txn);
-        return;
-    }
-    if (source == SOURCE_CLIENT_TXNS) {
-        if (!txn->unsettled)
-            client_txns_append(txn);
-        return;
-    }
-    if (source == SOURCE_CONTENDED) {
-        contention_append(txn);
-        return;
-    }
-    if (source == SOURCE_SEPARATE) {
-        separate_append(txn);
-        return;
-    }
-    if (source == SOURCE_ORDINARY && !txn->unsettled)
-        batch.plan();
-    db_begin(txn->db, txn_durability(kinds[source]));
-    add_ops(txn, kinds[source]);
+static void add_client_txns(struct txn *txn) {
+    if (!txn->unsettled)
+        client_txns_append(txn);
 }
 
-/* The same on the other connections. */
+static void add_kind(struct txn *txn, enum commit_kind kind) {
+    db_set_durability(txn->db, txn_durability(kind));
+    add_ops(txn, kind);
+}
+
+static void add_ordinary(struct txn *txn) {
+    if (!txn->unsettled)
+        batch.plan();
+    add_kind(txn, COMMIT_ORDINARY);
+}
+
+static void add_async(struct txn *txn) {
+    add_kind(txn, COMMIT_ASYNC);
+}
+
+static void add_replicated(struct txn *txn) {
+    add_kind(txn, COMMIT_REPLICATED);
+}
+
+static void (*const source_builders[SOURCES])(struct txn *txn) = {
+    [SOURCE_ORDINARY] = add_ordinary,        [SOURCE_ASYNC] = add_async,
+    [SOURCE_REPLICATED] = add_replicated,    [SOURCE_SUSPECTS] = add_suspects,
+    [SOURCE_CLIENT_TXNS] = add_client_txns,  [SOURCE_CONTENDED] = contention_append,
+    [SOURCE_SEPARATE] = separate_append,
+};
+
+/* The other connections have ordinary, contended and separate tasks only. */
 static void build_other(struct txn *txn) {
     for (int i = 0; i < SOURCES && txn->part_count == 0; i++) {
         batch.side_source = (batch.side_source + 1) % SOURCES;
@@ -266,7 +271,7 @@ static void build(struct txn *txn) {
     txn->unsettled = lost_txns_asked() > 0 || op_unsettled();
     for (int i = 0; i < SOURCES && txn->part_count == 0; i++) {
         batch.source = (batch.source + 1) % SOURCES;
-        add_those_of(batch.source, txn);
+        source_builders[batch.source](txn);
     }
 }
 

@@ -137,7 +137,7 @@ void client_txns_append(struct txn *txn) {
     if (first == NULL || clock_mono() < give_way_us)
         return;
     txn->is_client_txn = true;
-    db_begin(txn->db, txn_durability(first->commit));
+    db_set_durability(txn->db, txn_durability(first->commit));
     db_bound(txn->db, (struct db_bounds){ .result_bytes = results_most(),
                                           .busy_us = config.transaction_timeout * (int64_t)US_PER_S });
     commit_marker_always(first->tasks[0]);
@@ -233,10 +233,10 @@ static bool carries_several(const struct txn *txn) {
     return false;
 }
 
-/* True if a repetition may succeed. 23502 (not null): another session inserted the key of an ADDJOB UNIQUE
+/* True if a repetition may succeed. OP_KEY_TAKEN: another session inserted the key of an ADDJOB UNIQUE
  * while the statement ran (add.c). The same can happen to a predecessor and to a batch. */
 static bool may_pass(const char *sqlstate) {
-    static const char *const states[] = { "23502", OP_NO_PREDECESSOR, OP_NO_BATCH };
+    static const char *const states[] = { OP_KEY_TAKEN, OP_NO_PREDECESSOR, OP_NO_BATCH };
 
     for (size_t i = 0; i < LENGTH(states); i++)
         if (strcmp(sqlstate, states[i]) == 0)
@@ -288,7 +288,7 @@ static void answers_lost(struct client_txn *ct) {
 }
 
 static void client_txn_end_unknown(struct client_txn *ct) {
-    struct op_error error = { "08007", "the connection was lost before the answer came" };
+    struct op_error error = { OP_RESULT_LOST, "the connection was lost before the answer came" };
 
     ct->on_end(ct, CLIENT_TXN_UNKNOWN, &error);
     fail_all(ct, &error);

@@ -12,7 +12,7 @@
  * transaction that inserts jobs inserts a row with its number, too. So does each change that must not run twice. The
  * row is deleted some time after the result has arrived. */
 
-/* Called while t is encoded. Its transaction gets a commit marker. If the result is lost, batch.c reads the marker:
+/* Called while t is encoded. Its transaction gets a commit marker. If the result is lost, lost_txn.c reads the marker:
  * t ends by op.answer_lost, or is sent again. */
 void commit_marker_always(struct task *t);
 /* The same, unless this server has no peers: for jobs that the next statement finds by their rows. */
@@ -24,7 +24,7 @@ struct commit_marker {
     int64_t txn;
 };
 
-/* For batch.c, when all tasks of a transaction are encoded. Sets the parameters of mark_commit, its last statement.
+/* For txn.c, when all tasks of a transaction are encoded. Sets the parameters of mark_commit, its last statement.
  * False if no task asked for a marker. */
 bool commit_marker_write(struct commit_marker *m, struct params *p) MUST_CHECK;
 /* The transaction has ended. */

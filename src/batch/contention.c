@@ -18,7 +18,7 @@
 #define STEPS_MOST 9
 
 const struct op_error contention_error = {
-    "55P03", "another session holds a lock on a row or a table that is needed"
+    OP_LOCKED, "another session holds a lock on a row or a table that is needed"
 };
 
 static struct {
@@ -39,7 +39,7 @@ void contention_init(struct op *const *ops) {
 }
 
 bool contention_is(const char *sqlstate) {
-    return strcmp(sqlstate, "55P03") == 0;
+    return strcmp(sqlstate, OP_LOCKED) == 0;
 }
 
 static void contention_begin(struct op *op) {
@@ -145,7 +145,7 @@ void contention_append(struct txn *txn) {
         return;
     txn->contended = op;
     if (op->conn != CONN_READ)
-        db_begin(txn->db, txn_durability(op->commit));
+        db_set_durability(txn->db, txn_durability(op->commit));
     if (op->names_jobs)
         contention_check(txn, op);
     else
@@ -154,28 +154,14 @@ void contention_append(struct txn *txn) {
 
 /* ---- results ---- */
 
-/* The last task whose first row is at or before `row`. count is at least 1. */
-static size_t task_at(struct task *const *tasks, size_t count, size_t row) {
-    size_t low = 0, high = count;
-
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-
-        if (tasks[middle]->first_row <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Tasks whose jobs are free are sent next, in one statement. The others wait. */
 static void contention_checked(const struct part *part, const PGresult *rows) {
     bool *locked = xcalloc(part->count, sizeof *locked);
     size_t is_free = part->count;
 
     for (int i = 0; i < PQntuples(rows); i++) {
-        size_t at = task_at(part->tasks, part->count, (size_t)row_int4(rows, i, COL_FIND_LOCKED_ORDINAL) - 1);
+        size_t at =
+            txn_task_of_ordinal(part->tasks, part->count, row_int4(rows, i, COL_FIND_LOCKED_ORDINAL));
 
         is_free -= !locked[at];
         locked[at] = true;

@@ -36,7 +36,7 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
 }
 
 void batch_answer_lost(struct task *t) {
-    static const struct op_error error = { "08007",
+    static const struct op_error error = { OP_RESULT_LOST,
                                            "it was done, but the answer was lost with the connection" };
 
     task_reset(t);

@@ -53,7 +53,10 @@ enum commit_kind {
 
 /* SQLSTATEs of failures that this server makes, or that it must recognise. */
 #define OP_TOO_LARGE "PD001" /* the task has more than OP_MAX_BYTES and was not sent */
-#define OP_DISK_FULL "53100" /* made by Postgres: disk full */
+#define OP_DISK_FULL DB_DISK_FULL
+#define OP_LOCKED "55P03"    /* made by Postgres: another session holds a lock */
+#define OP_KEY_TAKEN "23502" /* made by Postgres for add_unique.sql: a null */
+#define OP_RESULT_LOST "08007" /* the commit is known, its result is lost */
 #define OP_NOT_ACKED "22012" /* made by Postgres for retain_required.sql: division by zero */
 /* Made by Postgres for add_in_flow.sql and open_batch.sql in a client transaction: logarithm of zero, root of a negative
  * number, no buckets. */
@@ -101,7 +104,7 @@ struct op {
     enum conn_kind conn;
     enum commit_kind commit;
     bool alone;  /* each task is a statement of its own */
-    size_t most; /* maximum number of such statements in one transaction; 0: separate_most() */
+    size_t most; /* maximum number of such statements in one transaction; 0: width */
     /* Maximum number of rows of the tasks that share a statement; 0: the option batch-max. For statements whose rows are
      * expensive. */
     size_t rows_most;
@@ -157,7 +160,7 @@ struct op {
     int64_t slow_until_us;
     uint8_t width;                /* if its statements may be slow: the most of them in a transaction */
     bool left_out;                /* a transaction had no room for such a statement */
-    struct contention contention; /* changed by contention.c, except `blocked`, which batch.c counts */
+    struct contention contention; /* changed by contention.c; task_queue.c counts `blocked`, too */
 };
 
 #define TASK_STATES(X)                                                                 \

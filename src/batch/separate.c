@@ -171,7 +171,7 @@ void separate_watch(const struct txn *txn) {
 
 static void begin_txn(struct txn *txn, const struct op *op) {
     if (op->conn != CONN_READ)
-        db_begin(txn->db, txn_durability(op->commit));
+        db_set_durability(txn->db, txn_durability(op->commit));
     db_time(txn->db);
 }
 

@@ -259,26 +259,28 @@ void txn_append_op(struct txn *txn, struct op *op) {
 
 /* ---- results ---- */
 
-/* The last task that begins at or before the parameter row with this ordinal. */
-static struct task *task_of_ordinal(const struct part *part, int32_t ordinal) {
-    size_t low = 0, high = part->count;
+size_t txn_task_of_ordinal(struct task *const *tasks, size_t count, int32_t ordinal) {
+    size_t low = 0, high = count;
 
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
 
-        if (part->tasks[middle]->first_row < (size_t)ordinal)
+        if (tasks[middle]->first_row < (size_t)ordinal)
             low = middle;
         else
             high = middle;
     }
-    return part->tasks[low];
+    return low;
 }
 
 static void deliver_rows(const struct part *part, const PGresult *rows) {
     const struct op *op = part->op;
 
     for (int i = 0; op->on_row != NULL && i < PQntuples(rows); i++)
-        op->on_row(part->count == 1 ? part->tasks[0] : task_of_ordinal(part, row_int4(rows, i, 0)), rows, i);
+        op->on_row(part->tasks[part->count == 1
+                                   ? 0
+                                   : txn_task_of_ordinal(part->tasks, part->count, row_int4(rows, i, 0))],
+                   rows, i);
     for (size_t i = 0; op->on_end != NULL && i < part->count; i++)
         op->on_end(part->tasks[i], rows);
 }

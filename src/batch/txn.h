@@ -54,7 +54,8 @@ void txn_clear_parts(struct txn *txn);
 static inline bool txn_has_room(const struct txn *txn, size_t bytes) {
     return txn->bytes == 0 || txn->bytes + bytes <= OP_MAX_BYTES;
 }
-/* Appends statements for the first queued tasks of op, as many as there is room for, and at most f's quota. */
+/* Appends statements for the first queued tasks of op, as many as there is room for, and at most the quota of
+ * op. */
 void txn_append_op(struct txn *txn, struct op *op);
 /* Appends one statement with tasks[count], which are all of op. ct: their client transaction. */
 void txn_append_statement(struct txn *txn, struct op *op, struct client_txn *ct, struct task *const *tasks,
@@ -74,6 +75,8 @@ void txn_finish_statement(struct txn *txn, struct op *op, enum sql_stmt stmt,
 void txn_append_task(struct txn *txn, struct task *t);
 /* Called after the last statement. Appends the statement of the commit marker, if a task asked for it. */
 void txn_finish(struct txn *txn);
+/* The index of the task whose parameter rows include the one with this ordinal, from 1. count is at least 1. */
+size_t txn_task_of_ordinal(struct task *const *tasks, size_t count, int32_t ordinal);
 /* Gives the result of the part's statement to its operation, which ends the tasks. */
 void txn_end_part(const struct part *part, const PGresult *rows);
 

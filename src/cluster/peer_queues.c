@@ -361,7 +361,7 @@ static void receive_ready(struct queue *q, struct job_key first, int64_t count) 
 /* Sends this server's share, so that the other server adds the queue. */
 static void receive_uncounted(struct queue *q) {
     queue_suspect(q);
-    limits_receive_room(q);
+    limits_receive_slot(q);
     OBSERVE(counted, q);
 }
 
@@ -404,7 +404,7 @@ static void receive_sql(struct queue *q, const struct peer *p, enum outbox_item 
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
-        limits_receive_room(q);
+        limits_receive_slot(q);
         receive_counted(q, p, numbers + 1);
     } else if (item == OUTBOX_STATES && count == 3 && are_counts(numbers + 1, 2)) {
         receive_states_counted(q, p, numbers[1], numbers[2]);
@@ -448,7 +448,7 @@ static void receive_queue(struct queue *q, const struct peer *p, enum outbox_ite
     else if (item == OUTBOX_UNCOUNTED)
         receive_uncounted(q);
     else if (item == OUTBOX_ROOM)
-        limits_receive_room(q);
+        limits_receive_slot(q);
     else if ((item == OUTBOX_GONE || item == OUTBOX_MOVED) && count == 4)
         receive_lease(q, key, numbers[3]);
     else if (p->node->number == PEER_SQL_NUMBER)

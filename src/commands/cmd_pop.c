@@ -131,7 +131,7 @@ static bool needs_front(struct queue *q) {
 static bool has_target(struct list_take *t) {
     struct queue *to = queue_get(t->to);
 
-    if (!list_is_open(to, list_other_end(t->pop.to_end), &t->row_waiter))
+    if (!list_open_or_wait(to, list_other_end(t->pop.to_end), &t->row_waiter))
         return false;
     t->pop.to = to;
     return true;

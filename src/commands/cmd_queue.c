@@ -113,7 +113,7 @@ static const char *find_source(struct req *r, struct slice name, struct taker_so
     }
     if (name.len > PATTERN_MAX)
         return "LIMIT a pattern must be at most 1024 bytes long";
-    source->pattern = pattern_use_by(name, user, r->right);
+    source->pattern = pattern_use(name, user, r->right);
     if (source->pattern != NULL)
         return NULL;
     return user != NULL && user->patterns >= PATTERNS_EACH

@@ -326,7 +326,7 @@ struct worker_jobs {
     struct req *r;
     int64_t most;
     size_t count;
-    struct lease_held *jobs;
+    struct worker_lease *jobs;
     struct buf found; /* replies of the jobs */
     size_t found_count;
 };
@@ -341,7 +341,7 @@ static const struct arg_option jobs_words[] = {
 
 static const struct arg_spec jobs_spec = { jobs_words, LENGTH(jobs_words), NULL, NULL, NULL };
 
-static bool take_held(void *arg, const struct lease_held *held) {
+static bool take_held(void *arg, const struct worker_lease *held) {
     struct worker_jobs *w = arg;
 
     if (!queue_rights_cover_id(w->r, held->key.queue_id))
@@ -359,7 +359,7 @@ static void list_jobs(struct req *r) {
     if (!args_parse_or_reply(r, 3, &jobs_spec, w, &end))
         return;
     w->jobs = req_alloc(r, (size_t)w->most * sizeof *w->jobs);
-    lease_each_held(r->argv[2], (size_t)w->most, take_held, w);
+    lease_each_of_worker(r->argv[2], (size_t)w->most, take_held, w);
     if (w->count == 0) {
         reply_array(r, 0);
         req_end(r);
@@ -390,7 +390,7 @@ static void workers_pair_int(struct req *r, const char *name, int64_t value) {
     reply_int(r, value);
 }
 
-static void reply_held(struct req *r, const struct lease_held *held, const PGresult *rows, int row) {
+static void reply_held(struct req *r, const struct worker_lease *held, const PGresult *rows, int row) {
     const struct queue *q = queue_find_id(held->key.queue_id);
     struct slice progress = row_jsonb_or_null(rows, row, COL_WORKER_JOBS_PROGRESS);
     int64_t since_us = held->since_us != 0 ? held->since_us : row_time(rows, row, COL_WORKER_JOBS_SINCE);

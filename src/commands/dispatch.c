@@ -393,7 +393,7 @@ static void dispatch_take(struct client *c) {
 
 /* True for writes during CLIENT PAUSE ... WRITE. EXEC counts as a write. */
 static bool is_paused(const struct req *r) {
-    return ((r->cmd->flags & CMD_WRITE) || r->cmd->handler == cmd_exec) && client_writes_paused();
+    return ((r->cmd->flags & CMD_WRITE) || r->cmd->handler == cmd_exec) && clients_are_paused();
 }
 
 /* Between MULTI and EXEC only EXEC waits, because it runs the others. */

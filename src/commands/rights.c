@@ -159,7 +159,7 @@ static void room_for(size_t count) {
     room.places = xrealloc(room.places, count * sizeof *room.places);
 }
 
-/* A pattern of GETJOB matches only queues that the user may read: pattern_use_by(). */
+/* A pattern of GETJOB matches only queues that the user may read: pattern_use(). */
 static bool is_get_pattern(const struct command *cmd, struct slice name) {
     return cmd->handler == cmd_getjob && glob_is_special(name);
 }

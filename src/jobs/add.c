@@ -407,13 +407,13 @@ static void add_withdraw(struct add *a) {
 
 static void add_unique_not_seen(struct add *a);
 
-/* SQLSTATE 23502, not null violation: another session took the unique key for a time while the statement ran, and its
+/* OP_KEY_TAKEN: another session took the unique key for a time while the statement ran, and its
  * job has gone (add_unique.sql). */
 static void add_fail(struct task *t, const struct op_error *err) {
     struct add *a = add_of(t);
 
     add_withdraw(a);
-    if (addjob_is_unique(&a->opt) && strcmp(err->sqlstate, "23502") == 0) {
+    if (addjob_is_unique(&a->opt) && strcmp(err->sqlstate, OP_KEY_TAKEN) == 0) {
         add_unique_not_seen(a);
         return;
     }
@@ -794,9 +794,9 @@ static void add_enter(struct add *a) {
 }
 
 /* A push needs the consume end of the list. */
-static bool add_queue_is_open(struct add *a) {
+static bool add_open_or_wait(struct add *a) {
     if (add_is_push(a))
-        return list_is_open(a->q, list_other_end(a->end), &a->row_waiter);
+        return list_open_or_wait(a->q, list_other_end(a->end), &a->row_waiter);
     if (queue_is_open(a->q))
         return true;
     queue_wait_for_row(a->q, &a->row_waiter);
@@ -804,7 +804,7 @@ static bool add_queue_is_open(struct add *a) {
 }
 
 static void on_add_open(struct task *t) {
-    if (add_queue_is_open(add_of(t)))
+    if (add_open_or_wait(add_of(t)))
         add_enter(add_of(t));
 }
 
@@ -862,7 +862,7 @@ static void add_insert(struct add *a) {
     a->q->users++;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, (int64_t)a->count);
-    if (add_queue_is_open(a))
+    if (add_open_or_wait(a))
         add_enter(a);
 }
 

@@ -35,15 +35,16 @@ static struct {
     bool only_look;      /* --check */
     bool loaded;
     bool failed;
-    bool counting;     /* the leases must be read and the jobs counted */
-    int64_t since_us;  /* clock_mono() since then, or since the last connection */
-    int64_t since_db;  /* clock_db() since then */
-    bool reading;      /* that is under way */
-    bool again;        /* it must begin again when it has ended */
+    /* A refresh reads the leases and counts the jobs. */
+    bool counting;     /* a refresh is wanted or under way */
+    int64_t since_us;  /* clock_mono() when it was first wanted, or of the last connection */
+    int64_t since_db;  /* clock_db() when it was first wanted */
+    bool reading;      /* the refresh is under way */
+    bool again;        /* the refresh must begin again when it has ended */
     bool offered;      /* the commands that have waited for PATIENCE_US go on */
     bool counted;      /* the first count has ended */
     bool knows_leases; /* the leases were read */
-    bool lost;         /* transactions were lost since then */
+    bool lost;         /* transactions were lost since the leases were last complete */
     bool unplaced;     /* scan positions may be at the beginning of queues with jobs */
     struct bootstrap_hooks hooks;
 } load = {
@@ -79,8 +80,8 @@ void bootstrap_only_read(void) {
     load.only_look = true;
 }
 
-static void load_jobs(void);
-static void count_only(void);
+static void refresh_begin(void);
+static void refresh_counters(void);
 
 /* Lost transactions may have made jobs ready before the scan positions. */
 static void reset_scans(void) {
@@ -88,8 +89,6 @@ static void reset_scans(void) {
     queue_reset_scan(q);
 }
 
-/* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
- * given by a late clock end too soon after it is corrected. */
 void bootstrap_start(void) {
     load.lost |= load.knows_leases;
     load.unplaced = true;
@@ -100,9 +99,11 @@ void bootstrap_start(void) {
     bootstrap_again();
 }
 
+/* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
+ * given by a late clock end too soon after it is corrected. */
 void bootstrap_again(void) {
     if (load.loaded)
-        load_jobs();
+        refresh_begin();
     else
         batch_add_idle(&load.clock);
 }
@@ -250,7 +251,7 @@ static void queues_done(struct task *t, const PGresult *rows) {
     if (load.failed)
         return;
     if (load.only_look) {
-        count_only();
+        refresh_counters();
         return;
     }
     load.loaded = true;
@@ -260,17 +261,24 @@ static void queues_done(struct task *t, const PGresult *rows) {
     log_notice("load", "queues: %zu; this is node %u, %s", queue_count(), node_self()->number,
                node_self()->id);
     load.hooks.on_loaded();
-    load_jobs();
+    refresh_begin();
 }
 
 /* ---- leases and counters ---- */
 
-static void load_leases(void);
+static void refresh_leases(void);
 
-/* bootstrap_retry() starts the load again. */
-static void jobs_failed(void) {
-    load.reading = false;
-    load.failed = true;
+/* False: the refresh begins again, or bootstrap_retry() starts it again. */
+static bool refresh_goes_on(bool ok) {
+    if (load.again) {
+        refresh_leases();
+        return false;
+    }
+    if (!ok) {
+        load.reading = false;
+        load.failed = true;
+    }
+    return ok;
 }
 
 static void note_first_count(void) {
@@ -281,20 +289,16 @@ static void note_first_count(void) {
 }
 
 static void on_counted(bool ok) {
-    if (load.again) {
-        load_leases();
-    } else if (!ok) {
-        jobs_failed();
-    } else {
-        bool first = !load.counted;
+    bool first = !load.counted;
 
-        load.reading = load.counting = load.unplaced = false;
-        waiters_expect(WAITERS_SCANS, false);
-        if (first)
-            note_first_count();
-        load.hooks.on_counted(first);
-        load.hooks.offer_again();
-    }
+    if (!refresh_goes_on(ok))
+        return;
+    load.reading = load.counting = load.unplaced = false;
+    waiters_expect(WAITERS_SCANS, false);
+    if (first)
+        note_first_count();
+    load.hooks.on_counted(first);
+    load.hooks.offer_again();
 }
 
 static void complete_leases(void) {
@@ -304,20 +308,18 @@ static void complete_leases(void) {
     QUEUE_EACH(q)
     if (q->limits->server_most > 0)
         queue_signal(q);
-    waiters_expect(WAITERS_STRAYS, false);
+    waiters_expect(WAITERS_LEASES, false);
+}
+
+static void refresh_counters(void) {
+    recount_start(load.hooks.on_snapshot, on_counted);
 }
 
 static void on_leases_loaded(bool ok) {
-    if (load.again) {
-        load_leases();
+    if (!refresh_goes_on(ok))
         return;
-    }
-    if (!ok) {
-        jobs_failed();
-        return;
-    }
     complete_leases();
-    recount_start(load.hooks.on_snapshot, on_counted);
+    refresh_counters();
 }
 
 /* After the start, and after a lost claim, a claim scans its queue from the beginning. The count tells where the first
@@ -330,15 +332,15 @@ static bool takes_must_wait(void) {
                                  : clock_mono() - load.since_us < PATIENCE_US;
 }
 
-static void load_leases(void) {
+static void refresh_leases(void) {
     load.reading = true;
     load.again = false;
-    waiters_expect(WAITERS_STRAYS, true);
+    waiters_expect(WAITERS_LEASES, true);
     waiters_expect(WAITERS_SCANS, takes_must_wait());
     lease_load_start(load.since_db, load.lost, on_leases_loaded);
 }
 
-static void load_jobs(void) {
+static void refresh_begin(void) {
     if (!load.counting) {
         load.since_us = clock_mono();
         load.since_db = clock_db();
@@ -346,12 +348,12 @@ static void load_jobs(void) {
     load.counting = true;
     load.offered = false;
     if (!load.reading) {
-        load_leases();
+        refresh_leases();
         return;
     }
     load.again = true;
-    lease_load_spoil();
-    recount_spoil();
+    lease_load_invalidate();
+    recount_invalidate();
 }
 
 void bootstrap_tick(void) {
@@ -361,10 +363,6 @@ void bootstrap_tick(void) {
         return;
     load.offered = true;
     load.hooks.offer_again();
-}
-
-static void count_only(void) {
-    recount_start(load.hooks.on_snapshot, on_counted);
 }
 
 #define LOAD_OP(id, beginner, handler) \

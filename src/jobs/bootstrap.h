@@ -15,8 +15,8 @@
 
 /* For --check: reads only queues and counters, and does not change the rows of servers. Call it before bootstrap_start(). */
 void bootstrap_only_read(void);
-/* The write connection is ready: loads everything, or the parts that may have changed. Does nothing while a load
- * runs. */
+/* The write connection is ready. The first call loads everything. A later call resets the scan positions, and reads the
+ * leases and counts the jobs again. If that is under way, its result is dropped, and it begins again. */
 void bootstrap_start(void);
 /* Reads leases and counters again although no connection was lost: the clock was set. */
 void bootstrap_again(void);

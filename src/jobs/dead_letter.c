@@ -118,7 +118,7 @@ static bool is_traceparent(struct slice text) {
     return true;
 }
 
-static void log_death(const struct queue *q, struct job_key key, const PGresult *rows, int row) {
+static void log_dead_letter(const struct queue *q, struct job_key key, const PGresult *rows, int row) {
     static struct log_kind kind;
     struct slice trace = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_TRACEPARENT);
     int32_t deliveries = row_int4(rows, row, COL_DEAD_LETTER_JOBS_DELIVERIES);
@@ -135,7 +135,7 @@ static void log_death(const struct queue *q, struct job_key key, const PGresult 
 }
 
 /* The job was counted neither as ready nor as leased. */
-static void count_death(struct job_key key, const PGresult *rows, int row) {
+static void count_dead_letter(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
     bool cancelled = row_bool(rows, row, COL_DEAD_LETTER_JOBS_IS_CANCELLED);
 
@@ -149,7 +149,7 @@ static void count_death(struct job_key key, const PGresult *rows, int row) {
                            .is_dead_job = !cancelled && row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE) },
         cancelled ? JOB_CANCELLED : JOB_DEAD);
     if (q != NULL && !cancelled)
-        log_death(q, key, rows, row);
+        log_dead_letter(q, key, rows, row);
 }
 
 /* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key, is_cancelled, in_flow,
@@ -158,7 +158,7 @@ static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) 
     struct queue *q;
 
     if (row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE)) {
-        count_death(b->key, rows, row);
+        count_dead_letter(b->key, rows, row);
         dead_letter_end(b);
         return;
     }
@@ -166,7 +166,7 @@ static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) 
         open_queue(b, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
         return;
     }
-    count_death(b->key, rows, row);
+    count_dead_letter(b->key, rows, row);
     b->moved = true;
     b->expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_EXPIRES_AT);
     q = queue_find_id(row_int4(rows, row, COL_DEAD_LETTER_JOBS_MOVED_TO));

@@ -100,7 +100,7 @@ void job_entered(const struct job_row *job, enum job_entry why) {
     } else {
         queue_count_delayed(q, 1);
         if (!effects->is_new)
-            limits_room(q);
+            limits_slot_freed(q);
     }
 }
 

@@ -31,9 +31,9 @@ static struct {
     size_t capacity;
     size_t next; /* candidates before this one were looked for */
     int64_t since_us;
-    bool strays;
-    bool released; /* strays were put back since the last find_leases */
-    bool spoiled;
+    bool had_losses;
+    bool released; /* jobs of lost claims were put back since the last find_leases */
+    bool invalid;
     void (*on_end)(bool ok);
 } lease_load = { .load = { .op = &op_load_leases, .rows = 1 }, .find = { .op = &op_find_leases } };
 
@@ -53,16 +53,16 @@ static void lease_load_end(bool ok) {
     lease_load.on_end(ok);
 }
 
-void lease_load_start(int64_t since_us, bool strays, void (*on_end)(bool ok)) {
+void lease_load_start(int64_t since_us, bool had_losses, void (*on_end)(bool ok)) {
     lease_load.since_us = since_us;
-    lease_load.strays = strays;
-    lease_load.released = lease_load.spoiled = false;
+    lease_load.had_losses = had_losses;
+    lease_load.released = lease_load.invalid = false;
     lease_load.on_end = on_end;
     batch_add(&lease_load.load);
 }
 
-void lease_load_spoil(void) {
-    lease_load.spoiled = true;
+void lease_load_invalidate(void) {
+    lease_load.invalid = true;
 }
 
 /* ---- all leases ---- */
@@ -104,9 +104,9 @@ static void find_next(void) {
 
 static void load_leases_done(struct task *t, const PGresult *rows) {
     (void)t;
-    for (int i = 0; i < PQntuples(rows) && !lease_load.spoiled; i++)
+    for (int i = 0; i < PQntuples(rows) && !lease_load.invalid; i++)
         compare_lease(rows, i);
-    if (!lease_load.spoiled)
+    if (!lease_load.invalid)
         lease_review_each_unseen(add_candidate);
     if (lease_load.count == 0)
         lease_load_end(true);
@@ -125,13 +125,13 @@ static void find_leases_encode(struct params *p, struct task *t) {
         take_encode_key(p, 0, lease_load.candidates[lease_load.next + i].key);
 }
 
-/* This server does not know a lease of its own. Unless it is a stray, the lease had ended by a clock that was set back
- * since, or an earlier run of this server gave it. */
+/* This server does not know a lease of its own. A lost claim gave it, or it had ended by a clock that was set back since,
+ * or an earlier run of this server gave it. */
 static void load_own_lease(struct job_key key, int64_t until) {
-    bool stray = lease_load.strays && !lease_known(key.id);
+    bool of_lost_claim = lease_load.had_losses && !lease_known(key.id);
 
     lease_add(key, until);
-    if (!stray)
+    if (!of_lost_claim)
         return;
     undelivered_release(key, until, false);
     lease_load.released = true;
@@ -185,7 +185,7 @@ static void find_leases_row(struct task *t, const PGresult *rows, int row) {
     int64_t until = row_time(rows, row, COL_FIND_LEASES_READY_AT);
 
     c->found =
-        lease_load.spoiled || lease_review_see(c->key.id, until) || load_lease(c->key, until, rows, row);
+        lease_load.invalid || lease_review_see(c->key.id, until) || load_lease(c->key, until, rows, row);
 }
 
 /* The row has no lease, or that of a live peer. A change that was lost, or not told, has ended that of the memory. */
@@ -194,12 +194,12 @@ static void drop_unfound(const struct lease_candidate *c) {
         (void)lease_remove(c->key.id);
 }
 
-/* Strays that were put back are ready when a further statement has ended, because its phase comes later. */
+/* The jobs of lost claims are ready when a further statement has ended, because its phase comes later. */
 static void find_leases_end(struct task *t, const PGresult *rows) {
     (void)rows;
-    for (size_t i = 0; i < t->rows && !lease_load.spoiled; i++)
+    for (size_t i = 0; i < t->rows && !lease_load.invalid; i++)
         drop_unfound(&lease_load.candidates[lease_load.next + i]);
-    if (lease_load.spoiled) {
+    if (lease_load.invalid) {
         lease_load_end(false);
     } else if (lease_load.next + t->rows < lease_load.count) {
         lease_load.next += t->rows;

@@ -33,7 +33,7 @@ static struct {
     struct noted_queue *noted; /* by the slot of the queue */
     uint32_t count;
     int64_t begun_id; /* jobs that this server adds later have newer ids */
-    bool spoiled;
+    bool invalid;
     void (*on_snapshot)(void);
     void (*on_end)(bool ok);
 } recount = { .task = { .op = &op_load_counts, .rows = 1 } };
@@ -42,15 +42,15 @@ bool recount_is_under_way(void) {
     return recount.on_end != NULL;
 }
 
-void recount_spoil(void) {
-    recount.spoiled = true;
+void recount_invalidate(void) {
+    recount.invalid = true;
 }
 
 void recount_start(void (*on_snapshot)(void), void (*on_end)(bool ok)) {
     recount.on_snapshot = on_snapshot;
     recount.on_end = on_end;
-    recount.spoiled = false;
-    batch_add_still(&recount.task, recount_spoil);
+    recount.invalid = false;
+    batch_add_still(&recount.task, recount_invalidate);
 }
 
 /* ---- the moment of the snapshot ---- */
@@ -198,17 +198,17 @@ static void correct(struct queue *q, const struct noted_queue *n) {
 
 static void recount_done(struct task *t, const PGresult *rows) {
     (void)t;
-    for (int i = 0; i < PQntuples(rows) && !recount.spoiled; i++)
+    for (int i = 0; i < PQntuples(rows) && !recount.invalid; i++)
         read_count(rows, i);
-    for (uint32_t i = 0; i < recount.count && !recount.spoiled; i++) {
+    for (uint32_t i = 0; i < recount.count && !recount.invalid; i++) {
         struct queue *q = queue_find_id(recount.noted[i].queue_id);
 
         if (q != NULL)
             correct(q, &recount.noted[i]);
     }
-    if (!recount.spoiled)
+    if (!recount.invalid)
         expire_reset_scan();
-    recount_end(!recount.spoiled);
+    recount_end(!recount.invalid);
 }
 
 /* The connection has logged the error. */

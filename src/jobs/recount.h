@@ -15,10 +15,10 @@
  */
 
 /* Starts a recount. Only one may run. The leases in memory are those of the database. on_snapshot is called when the
- * counters are noted. on_end(false): the database has failed, or recount_spoil() was called. */
+ * counters are noted. on_end(false): the database has failed, or recount_invalidate() was called. */
 void recount_start(void (*on_snapshot)(void), void (*on_end)(bool ok));
 /* Transactions were lost since the recount has started. Its result will be dropped. */
-void recount_spoil(void);
+void recount_invalidate(void);
 bool recount_is_under_way(void);
 
 #endif

@@ -62,12 +62,12 @@ struct take {
     struct job *rows;
     size_t row_count;
     struct moved_job *moved; /* moves: the same rows in the same order */
-    size_t room;             /* rows that the scan looked for: slot_count, or fewer by the limits */
+    size_t allowed;          /* rows that the scan looked for: slot_count, or fewer by the limits */
     size_t scanned;          /* rows that the scan found */
     struct job_key end;      /* the last of them */
     int64_t sent_us;         /* clock_db(): begin of the leases */
     struct queue_scan scan;
-    uint64_t rooms;      /* value of queue.rooms when the statement was built */
+    uint64_t slots_freed;      /* q->limits->slots_freed when the statement was built */
     struct list in_plan; /* while it is not sent */
 };
 
@@ -204,7 +204,7 @@ static void plan_ahead(void) {
 
 /* The statements of a transaction do not run in the order of the waiting requests. A request after one of another
  * kind therefore waits for the next transaction. */
-static bool is_joined(const struct queue *q, const struct take_kind *kind) {
+static bool may_share_transaction(const struct queue *q, const struct take_kind *kind) {
     for (const struct take_kind *other = &take_kinds[TAKE_POP_FIRST]; other < &take_kinds[TAKE_KINDS];
          other++)
         if (other != kind && q->work->claims.latest[other - take_kinds] != NULL)
@@ -213,7 +213,7 @@ static bool is_joined(const struct queue *q, const struct take_kind *kind) {
 }
 
 /* A pop must know the consume end first. Then the waiting requests are served. */
-static bool may_pop(struct queue *q, const struct pop *p) {
+static bool pop_ready_or_ask(struct queue *q, const struct pop *p) {
     if (q->id == 0 || !turn_has_more(q))
         return false;
     if (q->list.consume_end == END_NONE)
@@ -223,7 +223,7 @@ static bool may_pop(struct queue *q, const struct pop *p) {
 
 static struct queue *first_source(const struct taker *taker) {
     for (size_t i = 0; i < taker->wait_count; i++)
-        if (may_pop(taker->waits[i].from.q, taker->own))
+        if (pop_ready_or_ask(taker->waits[i].from.q, taker->own))
             return taker->waits[i].from.q;
     return NULL;
 }
@@ -236,7 +236,7 @@ static bool plan_pop(struct taker *taker, struct queue *q) {
     int64_t coming = q->work->adds.accepted;
 
     kind += p->from != q->list.consume_end;
-    if (taker->state == TAKER_WAITING && !is_joined(q, kind))
+    if (taker->state == TAKER_WAITING && !may_share_transaction(q, kind))
         return false;
     taker_claim(taker);
     do
@@ -345,7 +345,7 @@ static bool plan_for(struct queue *q, struct taker *taker) {
         return false;
     }
     if (!TAKER_LEASES(taker))
-        return may_pop(q, taker->own) && plan_pop(taker, q);
+        return pop_ready_or_ask(q, taker->own) && plan_pop(taker, q);
     taker_claim(taker);
     plan_slot(q, &take_kinds[TAKE_LEASE], taker);
     return true;
@@ -448,7 +448,7 @@ void take_plan(void) {
 
     plan.queues = plan.rows = 0;
     plan.looked_at = plan.bytes = 0;
-    if (waiters_wait_for_scans())
+    if (waiters_hold_for_scans())
         return;
     while (plan_has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
@@ -510,7 +510,7 @@ static struct take *begin_scan(struct params *p, struct task *task) {
     forget_latest(t);
     take_note_scan(t->q, &t->scan);
     t->sent_us = clock_db();
-    t->rooms = t->q->limits->rooms;
+    t->slots_freed = t->q->limits->slots_freed;
     params_set_int4(p, 0, t->q->id);
     params_set_int2(p, 1, first.rank);
     params_set_int8(p, 2, first.id);
@@ -629,7 +629,7 @@ static void take_read_rows(struct take *t, const PGresult *rows, int n) {
 /* ---- the scan position ---- */
 
 static bool has_all(const struct take *t) {
-    return t->scanned >= t->room;
+    return t->scanned >= t->allowed;
 }
 
 static bool is_among(const struct take *t, struct job_key key) {
@@ -673,8 +673,9 @@ static void take_apply(struct take *t) {
 
 /* ---- giving ---- */
 
-/* The takes of a server end in the order of their transactions. So an earlier claim that found nothing has ended. */
-static void give_way(const struct take *t, struct slot *s) {
+/* Gives the slot to a request that has waited longer, if there is one. Its earlier claim found nothing, and has ended,
+ * because takes end in the order of their transactions. Its taker may be freed. */
+static void slot_pass_to_older(const struct take *t, struct slot *s) {
     struct slot to = { .taker = s->taker == NULL ? NULL : taker_find_older(s->taker, t->q) };
 
     if (to.taker == NULL)
@@ -704,7 +705,7 @@ static void give_popped(const struct take *t) {
 }
 
 /* The job has used all attempts but is not yet moved to the dead-letter table. It was neither leased nor counted. */
-static bool is_spent(const struct job *job) {
+static bool job_is_exhausted(const struct job *job) {
     return job->last && job->lease_us <= 0;
 }
 
@@ -714,13 +715,13 @@ static void give_leased(struct take *t) {
     for (size_t i = 0; i < t->row_count; i++) {
         const struct job *job = &t->rows[i];
 
-        if (is_spent(job)) {
+        if (job_is_exhausted(job)) {
             position_forget_key(&t->q->scan, job->key);
             dead_letter_job(job->key, NULL, NULL);
             continue;
         }
         if (given < t->slot_count)
-            give_way(t, &t->slots[given]);
+            slot_pass_to_older(t, &t->slots[given]);
         job_claimed(t->q, job->key);
         if (given < t->slot_count && t->slots[given].taker == NULL)
             claim_ahead_keep(job);
@@ -778,7 +779,7 @@ static void end_take(struct take *t) {
 static void claim_scan_done(struct task *task, const PGresult *rows) {
     struct take *t = take_of(task);
 
-    t->room = t->slot_count;
+    t->allowed = t->slot_count;
     take_read_rows(t, rows, PQntuples(rows));
     end_take(t);
 }
@@ -787,12 +788,12 @@ static void claim_scan_done(struct task *task, const PGresult *rows) {
 static void end_limited(struct take *t, const PGresult *rows, int col) {
     int32_t wait_ms = row_int4_or(rows, 0, col + 2, 0);
 
-    t->room = (size_t)row_int4(rows, 0, col);
+    t->allowed = (size_t)row_int4(rows, 0, col);
     take_read_rows(t, rows, row_null(rows, 0, COL_CLAIM_LIMITED_RANK) ? 0 : PQntuples(rows));
     if (has_all(t) && t->row_count < t->slot_count)
-        limits_no_room(t->q, t->rooms, wait_ms, row_bool(rows, 0, col + 1));
+        limits_claim_refused(t->q, t->slots_freed, wait_ms, row_bool(rows, 0, col + 1));
     else
-        limits_not_full(t->q);
+        limits_claim_allowed(t->q);
     end_take(t);
 }
 

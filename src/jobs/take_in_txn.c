@@ -107,10 +107,10 @@ void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
 static void pop_in_txn_settle(struct take_in_txn *n) {
     const struct pop *pop = &n->list->pop;
 
-    if (n->to != NULL && !list_is_open(n->to, list_other_end(pop->to_end), &n->row_waiter))
+    if (n->to != NULL && !list_open_or_wait(n->to, list_other_end(pop->to_end), &n->row_waiter))
         return;
     for (size_t i = 0; i < n->count; i++)
-        if (n->queues[i] != NULL && !list_is_open(n->queues[i], pop->from, &n->row_waiter))
+        if (n->queues[i] != NULL && !list_open_or_wait(n->queues[i], pop->from, &n->row_waiter))
             return;
     if (n->to == NULL) {
         in_txn_join(n, &op_pop_in_txn);

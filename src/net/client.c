@@ -127,7 +127,7 @@ static void make_ready(struct client *c) {
         list_push_back(&clients.ready, &c->in_ready);
 }
 
-bool client_writes_paused(void) {
+bool clients_are_paused(void) {
     return clock_mono() < clients.pause_until;
 }
 
@@ -484,7 +484,7 @@ static bool must_wait(const struct client *c) {
 
 static bool may_take(const struct client *c) {
     return c->state == CLIENT_OPEN && c->mute_until_us == 0 && c->req_count < config.client_pipeline_max &&
-           !output_is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
+           !output_is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !clients_are_paused());
 }
 
 /* False if there is no complete command, or if it must wait. */
@@ -555,10 +555,15 @@ static bool is_finished(const struct client *c) {
     return c->req_count == 0 && c->held == NULL && client_unwritten(c) == 0 && may_take(c);
 }
 
-static void after_eof(struct client *c) {
-    if (c->state == CLIENT_OPEN && clients.hooks->is_waiting(c))
+static void kill_if_waiting(struct client *c) {
+    if (clients.hooks->is_waiting(c))
         client_kill(c, "peer closed while it waited for a job");
-    else if (c->state == CLIENT_OPEN && is_finished(c))
+}
+
+static void after_eof(struct client *c) {
+    if (c->state == CLIENT_OPEN)
+        kill_if_waiting(c);
+    if (c->state == CLIENT_OPEN && is_finished(c))
         client_kill(c, "peer closed");
 }
 
@@ -631,8 +636,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
     /* The client is not being read now. The input that it sent before its end is read later. */
     if (what & EV_CLOSED) {
         event_del(&c->read_event);
-        if (clients.hooks->is_waiting(c))
-            client_kill(c, "peer closed while it waited for a job");
+        kill_if_waiting(c);
         return;
     }
     read_input(c);

@@ -166,7 +166,8 @@ void client_detach(struct req *r);
 /* CLIENT PAUSE: until then (clock_mono()) no command runs; with writes_only no command that changes data,
  * which the hook on_command checks. */
 void client_pause_until(int64_t mono_us, bool writes_only);
-bool client_writes_paused(void);
+/* True during CLIENT PAUSE, of all commands or of writes. */
+bool clients_are_paused(void);
 /* The hook on_command has refused requests for a while: offers them again. */
 void clients_offer_again(void);
 

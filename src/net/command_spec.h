@@ -34,13 +34,14 @@ enum command_flag {
 /*
  * Which requests of the same client may not have ended when this command starts. Pipelined commands must act as
  * if they ran one after the other. The commands of a turn share a transaction, with adds before
- * acknowledgements before claims. So an ACKJOB may start beside an ADDJOB that is not sent yet, and a GETJOB
- * beside such ACKJOBs. In every other sequence the command waits until the earlier requests have ended.
+ * acknowledgements before claims. So a GETJOB may start beside ACKJOBs that are not sent yet. An ACKJOB waits for
+ * ADDJOBs: joins_acks() in dispatch.c has the reason. In every other sequence the command waits until the earlier
+ * requests have ended.
  */
 enum command_order {
     ORDER_ALONE, /* starts after every earlier request has ended */
-    ORDER_ADD,   /* may start beside adds */
-    ORDER_ACK,   /* may start beside acknowledgements, and adds that are not sent yet */
+    ORDER_ADD,   /* may start beside adds; a large add starts alone */
+    ORDER_ACK,   /* may start beside acknowledgements */
     ORDER_GET,   /* may start beside acknowledgements that are not sent yet */
     ORDER_READ,  /* may start beside requests of the same command, unless they are heavy: reads, DELJOB */
 };

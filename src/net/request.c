@@ -269,7 +269,7 @@ static const struct {
     { OP_TOO_LARGE,
       "LIMIT this command is too large for one statement of the database, which can take 768 MB: "
       "send it in parts" },
-    { "55P03",
+    { OP_LOCKED,
       "LOCKED another session of the database holds a lock on a row or a table that this command needs: "
       "nothing was done" },
     { OP_DISK_FULL, DISK_FULL },

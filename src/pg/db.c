@@ -220,7 +220,7 @@ static void note_last_words(const struct db_conn *conn) {
     if (conn->arrived == conn->sent_txns || !txn->failed)
         return;
     db_note_cause(txn->message);
-    db.disk_is_full |= strcmp(txn->sqlstate, "53100") == 0;
+    db.disk_is_full |= strcmp(txn->sqlstate, DB_DISK_FULL) == 0;
 }
 
 static void note_trouble(void) {
@@ -561,7 +561,7 @@ static void collect(struct db_txn *txn, PGresult *res) {
     txn->result_bytes += bytes;
 }
 
-/* The snapshot is the last statement before the first one. */
+/* The snapshot is the last prelude. */
 static void take_prelude(struct db_txn *txn, PGresult *res) {
     if (--txn->preludes == 0 && txn->on_snapshot != NULL && PQresultStatus(res) == PGRES_TUPLES_OK)
         txn->on_snapshot();
@@ -673,7 +673,7 @@ static void send_preludes(struct db_conn *conn, struct db_txn *txn) {
         send_snapshot(conn, txn);
 }
 
-void db_begin(struct db_conn *conn, enum durability durability) {
+void db_set_durability(struct db_conn *conn, enum durability durability) {
     conn->wanted = durability;
 }
 

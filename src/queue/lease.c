@@ -224,7 +224,7 @@ const char *lease_worker(int64_t id) {
     return label == NULL ? NULL : worker_label_name(label);
 }
 
-void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, const struct lease_held *held),
+void lease_each_of_worker(struct slice name, size_t most, bool (*take)(void *arg, const struct worker_lease *held),
                      void *arg) {
     struct worker_label *label = worker_label_find(name);
     size_t looks = 0, taken = 0;
@@ -236,7 +236,7 @@ void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, con
 
         if (taken == most || looks++ == LEASE_LOOKS)
             break;
-        taken += take(arg, &(struct lease_held){ lease_key(l), l->since_us, l->owner });
+        taken += take(arg, &(struct worker_lease){ lease_key(l), l->since_us, l->owner });
     }
 }
 
@@ -352,7 +352,7 @@ enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
 
     if (l != NULL && l->row_until_us == row_until_us) {
         lease_drop(l);
-        return LEASE_HELD;
+        return LEASE_RUNNING;
     }
     p = find_past(id, row_until_us);
     if (p != NULL) {

@@ -22,14 +22,16 @@ struct lease_end {
     bool last;      /* set by lease_set_last() */
 };
 
+/* row_until_us is ready_at of the row, in clock_db(). It identifies one lease among those of a job. */
+
 /* Adds a lease, and replaces an older one of the job. until_us: clock_db(), and the end in the row. */
 void lease_add(struct job_key key, int64_t until_us);
-/* The same, for a job that this server keeps for the next request (claim_ahead.h). Until the lease is given, removed, or
+/* Like lease_add(), for a job that this server keeps for the next request (claim_ahead.h). Until the lease is given, removed, or
  * has another end in the row, the job counts as queued. */
 void lease_add_ahead(struct job_key key, int64_t until_us);
-/* The same, if the row has another end: the lease begins when the client gets the job. */
+/* Like lease_add(), if the row has another end: the lease begins when the client gets the job. */
 void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us);
-/* The same, for a job that was given to that worker now. */
+/* Like lease_add_row(), and notes the worker that gets the job now. */
 void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, struct worker *to);
 /* Like lease_add(), for a lease that the server with number `owner` gave. This server watches it while that
  * server does not. */
@@ -46,14 +48,14 @@ struct lease_holder lease_take_holder(int64_t id);
 void lease_set_holder(int64_t id, struct lease_holder holder);
 /* The name of the worker of the job; NULL: unknown. */
 const char *lease_worker(int64_t id);
-struct lease_held {
+struct worker_lease {
     struct job_key key;
     int64_t since_us; /* 0: unknown */
     uint16_t owner;   /* number of another server, or 0 */
 };
 /* Calls take() for leases of the workers with that name, in the order in which the leases began, until it has returned
  * true `most` times or was called LEASE_LOOKS times. */
-void lease_each_held(struct slice name, size_t most, bool (*take)(void *arg, const struct lease_held *held),
+void lease_each_of_worker(struct slice name, size_t most, bool (*take)(void *arg, const struct worker_lease *held),
                      void *arg);
 #define LEASE_LOOKS 20000
 /* Notes that this delivery is the last attempt: when the lease ends, the job is exhausted and is not queued
@@ -63,8 +65,9 @@ void lease_set_last(int64_t id);
 bool lease_remove(int64_t id);
 /* The same, but true only if this server watched the lease, and the lease expected row_until_us in the row. Otherwise a
  * peer must be told, because it watches the lease, too; or another server has changed the row, and its notification has
- * not arrived yet. *other_us: the end in the row that a removed lease of the last kind expected, else 0. */
+ * not arrived yet. *other_us: row_until_us of the removed lease if it differs from the given one, else 0. */
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us);
+/* True if the job has a lease in memory. */
 bool lease_known(int64_t id);
 /* Is there a lease with that end in the row? */
 bool lease_has_end(int64_t id, int64_t row_until_us);
@@ -81,7 +84,7 @@ bool lease_replace(int64_t id);
 /* A peer notifies that it ended this lease. Returns what this server did before it got the notification: */
 enum lease_past {
     LEASE_UNKNOWN,  /* nothing that is remembered */
-    LEASE_HELD,     /* the lease was still here; lease_revoke() has removed it */
+    LEASE_RUNNING,     /* the lease was still here; lease_revoke() has removed it */
     LEASE_ENDED,    /* the lease ended here by time, and the job was counted as queued */
     LEASE_REPLACED, /* lease_replace() */
 };
@@ -97,6 +100,8 @@ size_t lease_write_names(size_t most, lease_see *see, void *arg);
 /* Calls see() for the leases of a worker whose names are not written. name NULL: of all workers. see()
  * changes no lease. */
 void lease_each_unwritten(const char *name, lease_see *see, void *arg);
+/* A statement changes the job. The lease does not end before lease_unhold(), once for each call. No effect if this server
+ * has no such lease. */
 void lease_hold(int64_t id);
 void lease_unhold(int64_t id);
 bool lease_is_held(int64_t id);

@@ -47,7 +47,7 @@ void list_orientation_wait(struct queue *q, enum list_end wish, struct row_waite
     list_orientation_ask(q, wish);
 }
 
-bool list_is_open(struct queue *q, enum list_end wish, struct row_waiter *p) {
+bool list_open_or_wait(struct queue *q, enum list_end wish, struct row_waiter *p) {
     if (!queue_is_open(q))
         queue_wait_for_list(q, wish, p);
     else if (q->list.consume_end == END_NONE)

@@ -34,6 +34,6 @@ void list_orientation_ask(struct queue *q, enum list_end wish);
  * not set. */
 void list_orientation_wait(struct queue *q, enum list_end wish, struct row_waiter *p);
 /* True if q has its row and its consume end. Otherwise p waits for the first that is missing. */
-bool list_is_open(struct queue *q, enum list_end wish, struct row_waiter *p);
+bool list_open_or_wait(struct queue *q, enum list_end wish, struct row_waiter *p);
 
 #endif

@@ -10,8 +10,8 @@
 #include "net/long_work.h"
 
 #define BITS 64
-#define GLOB_WORDS (PATTERNS_MAX / BITS)
-#define IDLE_GLOB_US (60 * US_PER_S)
+#define PATTERN_WORDS (PATTERNS_MAX / BITS)
+#define IDLE_PATTERN_US (60 * US_PER_S)
 /* The number of names that a step compares with a pattern. A long name counts as several. */
 #define STEP_NAMES 4096
 #define NAME_BYTES 64
@@ -26,8 +26,8 @@ static struct {
     bool works;
     uint64_t steps;   /* of the work */
     uint64_t settled; /* the last step for a pattern without a user */
-    void (*on_settled)(struct queue_pattern *g);
-    uint64_t waiting[GLOB_WORDS]; /* set of the indexes of patterns with waiters */
+    void (*on_settled)(struct queue_pattern *p);
+    uint64_t waiting[PATTERN_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;         /* number of these patterns */
     /* set of the indexes of queues that may have jobs; maintained while there are patterns */
     uint64_t *ready;
@@ -40,7 +40,7 @@ void patterns_init(void) {
     patterns.works = false;
 }
 
-void patterns_on_settled(void (*fn)(struct queue_pattern *g)) {
+void patterns_on_settled(void (*fn)(struct queue_pattern *p)) {
     patterns.on_settled = fn;
 }
 
@@ -112,15 +112,15 @@ size_t glob_unescape(struct slice name, char *out) {
 
 /* ---- matches ---- */
 
-static void pattern_index_compare(struct queue_pattern *g, struct queue *q) {
-    bool fits = !q->hidden && glob_match(g->text, q->name, false) &&
-                (g->user == NULL || user_may_queue(g->user, g->right, ACL_READ, q->name));
+static void pattern_index_compare(struct queue_pattern *p, struct queue *q) {
+    bool fits = !q->hidden && glob_match(p->text, q->name, false) &&
+                (p->user == NULL || user_may_queue(p->user, p->right, ACL_READ, q->name));
 
     if (q->matches.patterns == NULL)
-        q->matches.patterns = xcalloc(GLOB_WORDS, sizeof *q->matches.patterns);
-    pattern_index_make_room(&g->queues, &g->words, q->slot);
-    pattern_index_set_bit(g->queues, q->slot, fits);
-    pattern_index_set_bit(q->matches.patterns, g->slot, fits);
+        q->matches.patterns = xcalloc(PATTERN_WORDS, sizeof *q->matches.patterns);
+    pattern_index_make_room(&p->queues, &p->words, q->slot);
+    pattern_index_set_bit(p->queues, q->slot, fits);
+    pattern_index_set_bit(q->matches.patterns, p->slot, fits);
 }
 
 static void set_ready(const struct queue *q) {
@@ -131,13 +131,13 @@ static void set_ready(const struct queue *q) {
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
  * are requested, and not when a command names it. */
 static void pattern_index_add_queue(struct queue *q) {
-    struct queue_pattern *g, *next;
+    struct queue_pattern *p, *next;
 
     if (q->has_matches)
         return;
     q->has_matches = true;
-    HASH_ITER(by_text, patterns.by_text, g, next) {
-        pattern_index_compare(g, q);
+    HASH_ITER(by_text, patterns.by_text, p, next) {
+        pattern_index_compare(p, q);
     }
 }
 
@@ -148,11 +148,11 @@ void patterns_note_queue(struct queue *q) {
 }
 
 void patterns_drop_queue(struct queue *q) {
-    struct queue_pattern *g, *next;
+    struct queue_pattern *p, *next;
 
-    HASH_ITER(by_text, patterns.by_text, g, next) {
-        pattern_index_make_room(&g->queues, &g->words, q->slot);
-        pattern_index_set_bit(g->queues, q->slot, false);
+    HASH_ITER(by_text, patterns.by_text, p, next) {
+        pattern_index_make_room(&p->queues, &p->words, q->slot);
+        pattern_index_set_bit(p->queues, q->slot, false);
     }
     if (q->slot / BITS < patterns.words)
         pattern_index_set_bit(patterns.ready, q->slot, false);
@@ -161,29 +161,29 @@ void patterns_drop_queue(struct queue *q) {
 
 /* ---- life of patterns ---- */
 
-static void pattern_free(struct queue_pattern *g) {
-    if (g->user != NULL)
-        g->user->patterns--;
-    list_remove(&g->idle);
-    list_remove(&g->unsettled);
-    HASH_DELETE(by_text, patterns.by_text, g);
-    patterns.slots[g->slot] = NULL;
-    if (g->slot < patterns.first_free)
-        patterns.first_free = g->slot;
-    free(g->queues);
-    free(g->key);
-    if (g->user != NULL)
-        user_release(g->user);
-    free(g);
+static void pattern_free(struct queue_pattern *p) {
+    if (p->user != NULL)
+        p->user->patterns--;
+    list_remove(&p->idle);
+    list_remove(&p->unsettled);
+    HASH_DELETE(by_text, patterns.by_text, p);
+    patterns.slots[p->slot] = NULL;
+    if (p->slot < patterns.first_free)
+        patterns.first_free = p->slot;
+    free(p->queues);
+    free(p->key);
+    if (p->user != NULL)
+        user_release(p->user);
+    free(p);
 }
 
 /* Frees the pattern of the user that has been unused for longest. False: all are in use. */
 static bool forget_idle_of(const struct user *user) {
     LIST_EACH_SAFE(node, &patterns.idle) {
-        struct queue_pattern *g = LIST_ENTRY(node, struct queue_pattern, idle);
+        struct queue_pattern *p = LIST_ENTRY(node, struct queue_pattern, idle);
 
-        if (g->user == user) {
-            pattern_free(g);
+        if (p->user == user) {
+            pattern_free(p);
             return true;
         }
     }
@@ -202,26 +202,26 @@ static uint32_t pattern_index_free_slot(const struct user *user) {
     return patterns.first_free;
 }
 
-/* Compares g with some queues, and returns true if queues are left. A queue that gets an index below
- * g->compared later is compared with g when it gets its first job. */
-static bool settle_some(struct queue_pattern *g) {
+/* Compares p with some queues, and returns true if queues are left. A queue that gets an index below
+ * p->compared later is compared with p when it gets its first job. */
+static bool settle_some(struct queue_pattern *p) {
     int64_t left = STEP_NAMES;
 
-    for (; g->compared < queue_slots() && left > 0; g->compared++) {
-        struct queue *q = queue_at(g->compared);
+    for (; p->compared < queue_slots() && left > 0; p->compared++) {
+        struct queue *q = queue_at(p->compared);
 
         left--;
         if (q == NULL || !q->has_matches)
             continue;
-        pattern_index_compare(g, q);
+        pattern_index_compare(p, q);
         set_ready(q);
         left -= (int64_t)(q->name.len / NAME_BYTES);
     }
-    return g->compared < queue_slots();
+    return p->compared < queue_slots();
 }
 
-static uint64_t *last_step_of(struct queue_pattern *g) {
-    return g->user != NULL ? &g->user->settled : &patterns.settled;
+static uint64_t *last_step_of(struct queue_pattern *p) {
+    return p->user != NULL ? &p->user->settled : &patterns.settled;
 }
 
 /* The oldest pattern of the user whose last step was the earliest. NULL: all patterns are settled. */
@@ -229,33 +229,33 @@ static struct queue_pattern *next_unsettled(void) {
     struct queue_pattern *next = NULL;
 
     LIST_EACH(node, &patterns.unsettled) {
-        struct queue_pattern *g = LIST_ENTRY(node, struct queue_pattern, unsettled);
+        struct queue_pattern *p = LIST_ENTRY(node, struct queue_pattern, unsettled);
 
-        if (next == NULL || *last_step_of(g) < *last_step_of(next))
-            next = g;
+        if (next == NULL || *last_step_of(p) < *last_step_of(next))
+            next = p;
     }
     return next;
 }
 
 static bool pattern_index_settle(struct long_work *w) {
-    struct queue_pattern *g = next_unsettled();
+    struct queue_pattern *p = next_unsettled();
 
     (void)w;
-    if (g != NULL) {
-        *last_step_of(g) = ++patterns.steps;
-        if (settle_some(g))
+    if (p != NULL) {
+        *last_step_of(p) = ++patterns.steps;
+        if (settle_some(p))
             return true;
-        g->stale = false;
-        list_remove(&g->unsettled);
+        p->stale = false;
+        list_remove(&p->unsettled);
         if (patterns.on_settled != NULL)
-            patterns.on_settled(g);
+            patterns.on_settled(p);
     }
     patterns.works = !list_empty(&patterns.unsettled);
     return patterns.works;
 }
 
-static void begin_settling(struct queue_pattern *g) {
-    list_push_back(&patterns.unsettled, &g->unsettled);
+static void begin_settling(struct queue_pattern *p) {
+    list_push_back(&patterns.unsettled, &p->unsettled);
     if (patterns.works)
         return;
     patterns.works = true;
@@ -267,93 +267,89 @@ static void begin_settling(struct queue_pattern *g) {
 
 static struct queue_pattern *pattern_new(const char *key, size_t len, struct user *user, unsigned right) {
     uint32_t slot = pattern_index_free_slot(user);
-    struct queue_pattern *g;
+    struct queue_pattern *p;
 
     if (slot == PATTERNS_MAX)
         return NULL;
-    g = xcalloc(1, sizeof *g);
-    g->key = xmemdup(key, KEY_USER + len);
-    g->text = (struct slice){ g->key + KEY_USER, len };
+    p = xcalloc(1, sizeof *p);
+    p->key = xmemdup(key, KEY_USER + len);
+    p->text = (struct slice){ p->key + KEY_USER, len };
     if (user != NULL) {
-        g->user = user_hold(user);
-        g->rights = user->rights;
+        p->user = user_hold(user);
+        p->rights = user->rights;
         user->patterns++;
     }
-    g->right = right;
-    g->slot = slot;
-    list_init(&g->idle);
-    list_init(&g->unsettled);
-    list_init(&g->waiters);
-    patterns.slots[slot] = g;
-    HASH_ADD_KEYPTR(by_text, patterns.by_text, g->key, KEY_USER + len, g);
-    begin_settling(g);
-    return g;
+    p->right = right;
+    p->slot = slot;
+    list_init(&p->idle);
+    list_init(&p->unsettled);
+    list_init(&p->waiters);
+    patterns.slots[slot] = p;
+    HASH_ADD_KEYPTR(by_text, patterns.by_text, p->key, KEY_USER + len, p);
+    begin_settling(p);
+    return p;
 }
 
 /* Its bits are set and cleared when it is settled. */
-static void pattern_compare_again(struct queue_pattern *g) {
-    g->rights = g->user->rights;
-    g->stale = true;
-    g->compared = 0;
-    if (pattern_is_settled(g))
-        begin_settling(g);
+static void pattern_compare_again(struct queue_pattern *p) {
+    p->rights = p->user->rights;
+    p->stale = true;
+    p->compared = 0;
+    if (pattern_is_settled(p))
+        begin_settling(p);
 }
 
 void patterns_rights_changed(void) {
-    struct queue_pattern *g, *next;
+    struct queue_pattern *p, *next;
 
-    HASH_ITER(by_text, patterns.by_text, g, next) {
-        if (g->user != NULL && g->rights != g->user->rights)
-            pattern_compare_again(g);
+    HASH_ITER(by_text, patterns.by_text, p, next) {
+        if (p->user != NULL && p->rights != p->user->rights)
+            pattern_compare_again(p);
     }
 }
 
-struct queue_pattern *pattern_use(struct slice text) {
-    return pattern_use_by(text, NULL, 0);
-}
-
-struct queue_pattern *pattern_use_by(struct slice text, struct user *user, unsigned right) {
+struct queue_pattern *pattern_use(struct slice text, struct user *user, unsigned right) {
     static char key[KEY_USER + PATTERN_MAX];
-    struct queue_pattern *g;
+    struct queue_pattern *p;
 
     memcpy(key, &user, KEY_USER);
     memcpy(key + KEY_USER, text.ptr, text.len);
-    HASH_FIND(by_text, patterns.by_text, key, KEY_USER + text.len, g);
-    if (g == NULL)
-        g = pattern_new(key, text.len, user, right);
-    if (g == NULL)
+    HASH_FIND(by_text, patterns.by_text, key, KEY_USER + text.len, p);
+    if (p == NULL)
+        p = pattern_new(key, text.len, user, right);
+    if (p == NULL)
         return NULL;
-    g->users++;
-    list_remove(&g->idle);
-    return g;
+    p->users++;
+    list_remove(&p->idle);
+    return p;
 }
 
-void pattern_leave(struct queue_pattern *g) {
-    if (--g->users > 0)
+void pattern_leave(struct queue_pattern *p) {
+    if (--p->users > 0)
         return;
-    g->used_us = clock_mono();
-    list_push_back(&patterns.idle, &g->idle);
+    p->used_us = clock_mono();
+    list_push_back(&patterns.idle, &p->idle);
 }
 
 void patterns_forget_unused(void) {
     LIST_EACH_SAFE(node, &patterns.idle) {
-        struct queue_pattern *g = LIST_ENTRY(node, struct queue_pattern, idle);
+        struct queue_pattern *p = LIST_ENTRY(node, struct queue_pattern, idle);
 
-        if (clock_mono() - g->used_us < IDLE_GLOB_US)
+        if (clock_mono() - p->used_us < IDLE_PATTERN_US)
             return;
-        pattern_free(g);
+        pattern_free(p);
     }
 }
 
 /* ---- rotation ---- */
 
 /* Removes queues without jobs from the set. They are added again when patterns_note_queue() is called. */
-static struct queue *find_between(const struct queue_pattern *g, uint32_t from, uint32_t to,
+static struct queue *find_between(const struct queue_pattern *p, uint32_t from, uint32_t to,
                                   bool (*accept)(struct queue *q)) {
-    uint32_t words = g->words < patterns.words ? g->words : patterns.words;
+    uint32_t words = p->words < patterns.words ? p->words : patterns.words;
     uint32_t end = to < words * BITS ? to : words * BITS;
 
-    while ((from = common_bit(g->queues, patterns.ready, from, end)) < end) {
+    while ((from = common_bit(p->queues, patterns.ready, from, end)) < end) {
         struct queue *q = queue_at(from);
 
         if (accept(q))
@@ -365,27 +361,27 @@ static struct queue *find_between(const struct queue_pattern *g, uint32_t from, 
     return NULL;
 }
 
-struct queue *pattern_find(const struct queue_pattern *g, bool (*accept)(struct queue *q)) {
+struct queue *pattern_find(const struct queue_pattern *p, bool (*accept)(struct queue *q)) {
     struct queue *q;
 
-    if (g->stale)
+    if (p->stale)
         return NULL;
-    q = find_between(g, g->cursor, UINT32_MAX, accept);
-    return q != NULL ? q : find_between(g, 0, g->cursor, accept);
+    q = find_between(p, p->cursor, UINT32_MAX, accept);
+    return q != NULL ? q : find_between(p, 0, p->cursor, accept);
 }
 
-void pattern_served(struct queue_pattern *g, const struct queue *q) {
-    g->cursor = q->slot + 1;
+void pattern_served(struct queue_pattern *p, const struct queue *q) {
+    p->cursor = q->slot + 1;
 }
 
-bool pattern_has(const struct queue_pattern *g, const struct queue *q) {
-    return !g->stale && q->slot < g->words * BITS && (g->queues[q->slot / BITS] >> q->slot % BITS & 1) != 0;
+bool pattern_has(const struct queue_pattern *p, const struct queue *q) {
+    return !p->stale && q->slot < p->words * BITS && (p->queues[q->slot / BITS] >> q->slot % BITS & 1) != 0;
 }
 
 /* ---- waiters ---- */
 
-void pattern_set_waiting(struct queue_pattern *g, bool waiting) {
-    pattern_index_set_bit(patterns.waiting, g->slot, waiting);
+void pattern_set_waiting(struct queue_pattern *p, bool waiting) {
+    pattern_index_set_bit(patterns.waiting, p->slot, waiting);
     patterns.waiting_count = waiting ? patterns.waiting_count + 1 : patterns.waiting_count - 1;
 }
 
@@ -413,9 +409,9 @@ bool patterns_wait_for(struct queue *q) {
 int64_t patterns_waiters(struct queue *q) {
     uint32_t from = 0;
     int64_t count = 0;
-    const struct queue_pattern *g;
+    const struct queue_pattern *p;
 
-    while ((g = patterns_next_waiting(q, &from)) != NULL)
-        count += g->waiter_count;
+    while ((p = patterns_next_waiting(q, &from)) != NULL)
+        count += p->waiter_count;
     return count;
 }

@@ -53,7 +53,7 @@ struct queue_pattern {
 
 void patterns_init(void);
 /* Registers a function that is called after a pattern has been settled. */
-void patterns_on_settled(void (*fn)(struct queue_pattern *g));
+void patterns_on_settled(void (*fn)(struct queue_pattern *p));
 
 /* True if the name contains * or ?. Other names are taken literally, with every backslash. */
 bool glob_is_special(struct slice name);
@@ -63,17 +63,16 @@ bool glob_is_pattern(struct slice name);
  * bytes. Returns the length. */
 size_t glob_unescape(struct slice name, char *out);
 
-/* Finds or creates the pattern of at most PATTERN_MAX bytes, and keeps it until pattern_leave(). NULL if PATTERNS_MAX patterns are in use. */
-struct queue_pattern *pattern_use(struct slice text);
-/* The same for a user with limited rights: the pattern matches only queues that the user may read by a command with
- * that right. Also NULL if PATTERNS_EACH patterns of the user are in use. user NULL: a user with all rights. */
-struct queue_pattern *pattern_use_by(struct slice text, struct user *user, unsigned right);
+/* Finds or creates the pattern of at most PATTERN_MAX bytes, and keeps it until pattern_leave(). For a user with limited
+ * rights the pattern matches only queues that the user may read by a command with that right. user NULL: a user with all
+ * rights. NULL if PATTERNS_MAX patterns are in use, or PATTERNS_EACH of the user. */
+struct queue_pattern *pattern_use(struct slice text, struct user *user, unsigned right);
 /* The rights of users may have changed: compares the patterns of those users with all queues again. */
 void patterns_rights_changed(void);
-void pattern_leave(struct queue_pattern *g);
+void pattern_leave(struct queue_pattern *p);
 /* True if the pattern has been compared with all queues. Before that, pattern_find() may miss some. */
-static inline bool pattern_is_settled(const struct queue_pattern *g) {
-    return list_empty(&g->unsettled);
+static inline bool pattern_is_settled(const struct queue_pattern *p) {
+    return list_empty(&p->unsettled);
 }
 /* Frees patterns that have been unused for a minute. */
 void patterns_forget_unused(void);
@@ -86,15 +85,15 @@ void patterns_note_queue(struct queue *q);
 
 /* The first queue in the order of the rotation that matches the pattern and that accept() accepts. It may
  * have jobs, or claims of it have not ended. NULL if there is none. */
-struct queue *pattern_find(const struct queue_pattern *g, bool (*accept)(struct queue *q));
-/* Called after a job of q was given to a request of g. The rotation goes on after q. */
-void pattern_served(struct queue_pattern *g, const struct queue *q);
+struct queue *pattern_find(const struct queue_pattern *p, bool (*accept)(struct queue *q));
+/* Called after a job of q was given to a request of p. The rotation goes on after q. */
+void pattern_served(struct queue_pattern *p, const struct queue *q);
 
 /* Does the queue match the pattern? */
-bool pattern_has(const struct queue_pattern *g, const struct queue *q);
+bool pattern_has(const struct queue_pattern *p, const struct queue *q);
 
 /* Sets whether the pattern has waiters. */
-void pattern_set_waiting(struct queue_pattern *g, bool waiting);
+void pattern_set_waiting(struct queue_pattern *p, bool waiting);
 /* True if a pattern that the queue matches has waiters. */
 bool patterns_wait_for(struct queue *q);
 /* The next such pattern whose index is at least *from; then *from is moved after it. NULL if there is none. */

@@ -44,7 +44,7 @@ struct queue_limits {
     bool is_held_back;   /* it has these, or server_most: claims decide which jobs start */
     int64_t server_most; /* the most jobs that this server may have delivered and that run; 0: no limit */
     enum limit_state state;
-    uint64_t rooms;       /* how often a concurrency slot may have become free */
+    uint64_t slots_freed; /* how often a concurrency slot may have become free */
     struct timer look;    /* the next claim without a notification */
     int64_t look_wait_us; /* the last wait until `look` */
 };

@@ -277,7 +277,7 @@ void queue_count_gone(struct job_key key, int64_t queued_since) {
     (void)queue_count_state(q, queued_since, -1);
     if (!leased && !exhausted && queued_since <= clock_db())
         queue_count_len(q, -1);
-    limits_room(q);
+    limits_slot_freed(q);
 }
 
 void queue_touch(struct queue *q) {

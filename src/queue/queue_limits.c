@@ -81,18 +81,18 @@ void limits_set(struct queue *q) {
         l->server_most = server_most;
         l->is_held_back = is_held_back;
         end_pace(l);
-        limits_receive_room(q);
+        limits_receive_slot(q);
     }
     queue_signal(q);
 }
 
-void limits_receive_room(struct queue *q) {
+void limits_receive_slot(struct queue *q) {
     struct queue_limits *l;
 
     if (q->limits == &queue_unlimited)
         return;
     l = own_limits(q);
-    l->rooms++;
+    l->slots_freed++;
     if (l->state != LIMIT_FULL)
         return;
     l->state = LIMIT_OPEN;
@@ -104,13 +104,13 @@ static void limits_look(struct timer *t) {
     struct queue_limits *l = CONTAINER_OF(t, struct queue_limits, look);
 
     end_pace(l);
-    limits_receive_room(l->q);
+    limits_receive_slot(l->q);
 }
 
-void limits_room(struct queue *q) {
+void limits_slot_freed(struct queue *q) {
     if (!q->limits->limited)
         return;
-    limits_receive_room(q);
+    limits_receive_slot(q);
     OBSERVE(room, q);
 }
 
@@ -133,16 +133,16 @@ static void set_paced(struct queue_limits *l, int64_t wait_us) {
 }
 
 /* If a concurrency slot has become free since the claim was sent, the queue does not become full. */
-void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon) {
+void limits_claim_refused(struct queue *q, uint64_t slots_freed, int32_t wait_ms, bool soon) {
     struct queue_limits *l = own_limits(q);
 
     if (wait_ms > 0)
         set_paced(l, wait_ms * US_PER_MS);
-    else if (l->rooms == rooms)
+    else if (l->slots_freed == slots_freed)
         set_full(l, soon);
 }
 
-void limits_not_full(struct queue *q) {
+void limits_claim_allowed(struct queue *q) {
     if (q->limits != &queue_unlimited)
         own_limits(q)->look_wait_us = 0;
 }

@@ -30,14 +30,14 @@ void limits_set(struct queue *q);
 /* How often limits_set() was called. */
 uint64_t limits_changes(void);
 /* A job of q no longer runs, because of this server: peers are notified. */
-void limits_room(struct queue *q);
+void limits_slot_freed(struct queue *q);
 /* A concurrency slot may be free. Peers are not notified. */
-void limits_receive_room(struct queue *q);
-/* A claim found no slot or token. rooms: q->rooms when it was sent. wait_ms: until the next tokens; 0: it
+void limits_receive_slot(struct queue *q);
+/* A claim found no slot or token. slots_freed: q->limits->slots_freed when it was sent. wait_ms: until the next tokens; 0: it
  * found no slot. soon: another session was about to change that. */
-void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon);
-/* A claim got all jobs that it requested. */
-void limits_not_full(struct queue *q);
+void limits_claim_refused(struct queue *q, uint64_t slots_freed, int32_t wait_ms, bool soon);
+/* The limits did not reduce a claim. */
+void limits_claim_allowed(struct queue *q);
 /* Removes the queue, which is about to be freed. */
 void limits_drop(struct queue *q);
 

@@ -58,13 +58,13 @@ struct queue *queue_next_signalled(void) {
 /* A job that became ready again may have freed a concurrency slot. */
 static void place_key(struct queue *q, struct job_key key) {
     position_add_key(&q->scan, key);
-    limits_receive_room(q);
+    limits_receive_slot(q);
     queue_signal(q);
 }
 
 static void place_ready(struct queue *q, struct job_key key) {
     if (!job_key_before(q->scan.position, key))
-        limits_receive_room(q);
+        limits_receive_slot(q);
     position_add(&q->scan, key);
     queue_signal(q);
 }
@@ -95,7 +95,7 @@ void queue_receive_ready(struct queue *q, struct job_key key) {
 /* If there may be other ready jobs after the scan position, the next scan finds this job, too. */
 void queue_receive_returned(struct queue *q, struct job_key key) {
     position_receive(&q->scan, key);
-    limits_receive_room(q);
+    limits_receive_slot(q);
     if (!q->scan.may_have_more || !job_key_before(q->scan.position, key))
         place_key(q, key);
 }

@@ -82,7 +82,7 @@ void position_forget_key(struct scan_position *s, struct job_key key);
 void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count);
 /* A scan from the position is sent. Until position_end(), position_receive() is noted in it. */
 void position_begin(struct scan_position *s, struct queue_scan *scan);
-/* The scan is sent over CONN_LARGE: it has no order with the adds of this server. Call it after position_begin(). */
+/* The scan is not sent over CONN_WRITE, so it has no order with the adds of this server. Call it after position_begin(). */
 void position_note_apart(struct scan_position *s, struct queue_scan *scan);
 /* The scan took all ready jobs up to *last. last NULL: it took none. to_the_end: there were no more. */
 void position_advance(struct scan_position *s, const struct queue_scan *scan, const struct job_key *last,

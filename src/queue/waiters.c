@@ -100,7 +100,7 @@ void taker_put_back(struct taker *taker) {
 }
 
 /* The first of its queues that accept() accepts, or NULL. */
-static struct queue *get_find_queue(const struct taker *taker, bool (*accept)(struct queue *q)) {
+static struct queue *taker_find_queue(const struct taker *taker, bool (*accept)(struct queue *q)) {
     for (size_t i = 0; i < taker->wait_count; i++) {
         struct taker_source from = taker->waits[i].from;
         struct queue *q = from.q == NULL   ? pattern_find(from.pattern, accept)
@@ -136,7 +136,7 @@ static bool has_budget(struct queue *q) {
 }
 
 bool taker_has_budget(const struct taker *taker) {
-    return get_find_queue(taker, has_budget) != NULL;
+    return taker_find_queue(taker, has_budget) != NULL;
 }
 
 /* ---- the lists of the sources ---- */
@@ -271,10 +271,10 @@ static void end_unblocked(struct taker *taker, bool error) {
 
 /* ---- requests that do not wait ---- */
 
-static void get_go_on(struct taker *taker);
+static void taker_start_or_wait(struct taker *taker);
 
 /* The number of the last follow-up that may bring it a job. */
-static uint64_t get_last_follow_up(const struct taker *taker) {
+static uint64_t taker_last_follow_up(const struct taker *taker) {
     uint64_t last = 0;
 
     for (size_t i = 0; i < taker->wait_count; i++) {
@@ -291,12 +291,12 @@ static void on_held_too_long(struct timer *t) {
     taker_end_empty(CONTAINER_OF(t, struct taker, timeout));
 }
 
-static bool get_is_early(const struct taker *taker) {
+static bool taker_must_be_held(const struct taker *taker) {
     return taker->nohang && taker->client != NULL &&
            (waiters.expected != 0 || !follow_ups_have_ended(taker->after_follow_up));
 }
 
-static void get_hold(struct taker *taker) {
+static void taker_hold(struct taker *taker) {
     struct list *before = &waiters.held;
 
     while (before->prev != &waiters.held &&
@@ -313,11 +313,11 @@ static void on_follow_ups_ended(void) {
     while (!list_empty(&waiters.held)) {
         struct taker *taker = LIST_ENTRY(waiters.held.next, struct taker, in_fresh.node);
 
-        if (get_is_early(taker))
+        if (taker_must_be_held(taker))
             return;
         list_remove(&taker->in_fresh.node);
         timer_stop(&taker->timeout);
-        get_go_on(taker);
+        taker_start_or_wait(taker);
     }
 }
 
@@ -331,7 +331,7 @@ static void held_look_again(void) {
         struct taker *taker = LIST_ENTRY(node, struct taker, in_fresh.node);
 
         timer_stop(&taker->timeout);
-        get_go_on(taker);
+        taker_start_or_wait(taker);
     }
 }
 
@@ -352,7 +352,7 @@ void waiters_expect(enum waiters_expected what, bool on) {
 }
 
 /* Queues that were signalled are signalled again when the scans are not expected any more. */
-bool waiters_wait_for_scans(void) {
+bool waiters_hold_for_scans(void) {
     struct taker *taker;
 
     if ((waiters.expected & WAITERS_SCANS) == 0)
@@ -371,8 +371,8 @@ static bool is_late(const struct taker *taker) {
 }
 
 void taker_wait(struct taker *taker) {
-    if (get_is_early(taker)) {
-        get_hold(taker);
+    if (taker_must_be_held(taker)) {
+        taker_hold(taker);
         return;
     }
     if (taker->client == NULL || taker->nohang || is_late(taker)) {
@@ -440,12 +440,12 @@ void taker_begin(struct taker *taker) {
     }
     if ((taker->nohang || taker->order == TAKER_STRICT) && node_has_peers())
         look_anyway(taker);
-    taker->after_follow_up = taker->nohang && TAKER_LEASES(taker) ? get_last_follow_up(taker) : 0;
-    get_go_on(taker);
+    taker->after_follow_up = taker->nohang && TAKER_LEASES(taker) ? taker_last_follow_up(taker) : 0;
+    taker_start_or_wait(taker);
 }
 
-static void get_go_on(struct taker *taker) {
-    if (taker_has_budget(taker) || get_find_queue(taker, is_claimed) != NULL)
+static void taker_start_or_wait(struct taker *taker) {
+    if (taker_has_budget(taker) || taker_find_queue(taker, is_claimed) != NULL)
         taker_start(taker);
     else
         taker_wait(taker);

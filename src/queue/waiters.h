@@ -124,9 +124,9 @@ struct taker *waiters_first(struct queue *q);
 /* The waiter of q that takes a job in place of taker, because it has waited longer; NULL: none. When taker was chosen, the
  * waiter was claiming from another queue, and that claim found nothing. */
 struct taker *taker_find_older(const struct taker *taker, struct queue *q);
-/* The same, if a new job may be handed off to it without a claim: no other job is ready, or about to be,
- * before the new one, and q has no limits. The caller checks the kind of the request, and the options of the
- * job. */
+/* Like waiters_first(), but NULL unless a new job may be handed off to the waiter without a claim: no other job is ready
+ * before it, or is being added or claimed, and q has no limits. The caller checks the kind of the request, and the
+ * options of the job. */
 struct taker *waiters_find_taker(struct queue *q);
 /* Removes it from the lists of its sources and makes it claiming. */
 void taker_claim(struct taker *taker);
@@ -161,12 +161,12 @@ size_t waiters_blocked(void);
 /* While on is true for one of these, there may be jobs that claims do not find yet. A request that does not wait looks for
  * them again at the end, and replies that there is no job after a second. */
 enum waiters_expected {
-    WAITERS_STRAYS = 1, /* jobs of lost claims, and of leases that have ended */
+    WAITERS_LEASES = 1, /* leases are not known: jobs of lost claims, and of leases that have ended */
     WAITERS_SCANS =
         2, /* jobs of queues whose scan positions are not known; scans from the beginning would be slow */
 };
 void waiters_expect(enum waiters_expected what, bool on);
 /* True while WAITERS_SCANS are expected: no job may be claimed. All requests wait now, and end after their timeouts. */
-bool waiters_wait_for_scans(void);
+bool waiters_hold_for_scans(void);
 
 #endif

@@ -100,7 +100,7 @@ struct params *db_params(struct db_conn *conn) {
     return &conn->params;
 }
 
-void db_begin(struct db_conn *conn, enum durability durability) {
+void db_set_durability(struct db_conn *conn, enum durability durability) {
     conn->txns[fake_place(conn, conn->sent_txns)].durability = durability;
 }
 

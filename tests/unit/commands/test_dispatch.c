@@ -102,7 +102,7 @@ void client_describe(struct buf *out, const struct client *c) {
 
 static bool writes_paused;
 
-bool client_writes_paused(void) {
+bool clients_are_paused(void) {
     return writes_paused;
 }
 

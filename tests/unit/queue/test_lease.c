@@ -334,7 +334,7 @@ static void test_names_of_gone_workers(void **state) {
     stop_workers();
 }
 
-static bool take_held(void *arg, const struct lease_held *held) {
+static bool take_held(void *arg, const struct worker_lease *held) {
     (void)arg;
     seen[strlen(seen) + 1] = '\0';
     seen[strlen(seen)] = (char)('0' + held->key.id);
@@ -343,7 +343,7 @@ static bool take_held(void *arg, const struct lease_held *held) {
 
 static void assert_held_by(const char *name, size_t most, const char *ids) {
     memset(seen, 0, sizeof seen);
-    lease_each_held(slice_str(name), most, take_held, NULL);
+    lease_each_of_worker(slice_str(name), most, take_held, NULL);
     assert_string_equal(seen, ids);
 }
 
@@ -489,7 +489,7 @@ static void test_past_leases(void **state) {
     assert_int_equal(lease_revoke(1, 10), LEASE_REPLACED);
     assert_int_equal(lease_revoke(1, 10), LEASE_UNKNOWN);
     lease_add(key_of(1), 20);
-    assert_int_equal(lease_revoke(1, 20), LEASE_HELD);
+    assert_int_equal(lease_revoke(1, 20), LEASE_RUNNING);
 }
 
 int main(void) {

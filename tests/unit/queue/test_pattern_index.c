@@ -95,6 +95,10 @@ static const char *next(struct queue_pattern *g) {
 
 #define assert_next(g, name) assert_memory_equal(next(g), name, strlen(name))
 
+static struct queue_pattern *pattern_of_all(struct slice text) {
+    return pattern_use(text, NULL, 0);
+}
+
 /* ---- names ---- */
 
 static void test_syntax_of_patterns(void **state) {
@@ -134,7 +138,7 @@ static void test_in_turn_however_deep(void **state) {
     (void)state;
     ready_queue("t:a")->counters.len = 1000;
     ready_queue("other");
-    g = pattern_use(SLICE("t:*"));
+    g = pattern_of_all(SLICE("t:*"));
     ready_queue("t:b");
     ready_queue("t:c");
     for (int i = 0; i < 3; i++) {
@@ -153,7 +157,7 @@ static void test_in_turn_however_deep(void **state) {
 
 /* A pattern tests an empty queue again when the queue gets a job. */
 static void test_queues_that_go_empty(void **state) {
-    struct queue_pattern *g = pattern_use(SLICE("?"));
+    struct queue_pattern *g = pattern_of_all(SLICE("?"));
     struct queue *q = ready_queue("a");
 
     (void)state;
@@ -174,7 +178,7 @@ static void test_queues_that_go_empty(void **state) {
 }
 
 static void test_queues_come_and_go(void **state) {
-    struct queue_pattern *g = pattern_use(SLICE("q*"));
+    struct queue_pattern *g = pattern_of_all(SLICE("q*"));
     uint32_t slot;
     struct queue *q = ready_queue("q1");
 
@@ -198,7 +202,7 @@ static void test_many(void **state) {
     (void)state;
     for (int i = 0; i < 200; i++) {
         snprintf(text, sizeof text, i % 3 == 0 ? "%d*" : i % 3 == 1 ? "*%d" : "?%d*", i);
-        patterns[i] = pattern_use(slice_str(text));
+        patterns[i] = pattern_of_all(slice_str(text));
         for (int k = 0; k < 10; k++) {
             snprintf(text, sizeof text, "%u", (unsigned)random_below(3000));
             ready_queue(text);
@@ -223,7 +227,7 @@ static void test_many(void **state) {
 /* ---- waiting clients ---- */
 
 static void test_waiting_clients(void **state) {
-    struct queue_pattern *a = pattern_use(SLICE("q*")), *b = pattern_use(SLICE("*1"));
+    struct queue_pattern *a = pattern_of_all(SLICE("q*")), *b = pattern_of_all(SLICE("*1"));
     struct queue *q1 = ready_queue("q1"), *q2 = ready_queue("q2");
     uint32_t from = 0;
 
@@ -249,10 +253,10 @@ static void test_waiting_clients(void **state) {
 /* ---- patterns come and go ---- */
 
 static void test_clients_share_a_pattern(void **state) {
-    struct queue_pattern *g = pattern_use(SLICE("*"));
+    struct queue_pattern *g = pattern_of_all(SLICE("*"));
 
     (void)state;
-    assert_ptr_equal(pattern_use(SLICE("*")), g);
+    assert_ptr_equal(pattern_of_all(SLICE("*")), g);
     pattern_leave(g);
     now += 61 * US_PER_S;
     patterns_forget_unused();
@@ -260,7 +264,7 @@ static void test_clients_share_a_pattern(void **state) {
     pattern_leave(g);
     patterns_forget_unused();
     assert_int_equal(patterns_count(), 1);
-    assert_ptr_equal(pattern_use(SLICE("*")), g);
+    assert_ptr_equal(pattern_of_all(SLICE("*")), g);
     pattern_leave(g);
     forget_globs();
 }
@@ -273,14 +277,14 @@ static void test_there_is_a_limit(void **state) {
     ready_queue("0");
     for (int i = 0; i < PATTERNS_MAX; i++) {
         snprintf(text, sizeof text, "%d*", i);
-        all[i] = pattern_use(slice_str(text));
+        all[i] = pattern_of_all(slice_str(text));
         assert_non_null(all[i]);
     }
-    assert_null(pattern_use(SLICE("one more*")));
-    assert_ptr_equal(pattern_use(SLICE("7*")), all[7]);
+    assert_null(pattern_of_all(SLICE("one more*")));
+    assert_ptr_equal(pattern_of_all(SLICE("7*")), all[7]);
     pattern_leave(all[7]);
     pattern_leave(all[5]);
-    all[5] = pattern_use(SLICE("?"));
+    all[5] = pattern_of_all(SLICE("?"));
     assert_next(all[5], "0");
     assert_int_equal(patterns_count(), PATTERNS_MAX);
     for (int i = 0; i < PATTERNS_MAX; i++)
@@ -314,7 +318,7 @@ static void make_queues(bool with_jobs) {
 
 /* Nothing is compared, and no bits are kept, for queues that never had a job. */
 static void test_queues_without_jobs_cost_nothing(void **state) {
-    struct queue_pattern *g = pattern_use(SLICE("many-*"));
+    struct queue_pattern *g = pattern_of_all(SLICE("many-*"));
 
     (void)state;
     make_queues(false);
@@ -334,8 +338,8 @@ static void test_settled_in_steps(void **state) {
     patterns_on_settled(count_settled);
     times_settled = 0;
     make_queues(true);
-    first = pattern_use(SLICE("many-1999?"));
-    second = pattern_use(SLICE("*-19998"));
+    first = pattern_of_all(SLICE("many-1999?"));
+    second = pattern_of_all(SLICE("*-19998"));
     assert_false(pattern_is_settled(first));
     assert_int_equal(times_settled, 0);
     while (!pattern_is_settled(first))
@@ -363,7 +367,7 @@ static struct user *user_with(const char *name, const char *rule) {
 }
 
 static struct queue_pattern *use_by(struct user *u, const char *text) {
-    return pattern_use_by(slice_str(text), u, 0);
+    return pattern_use(slice_str(text), u, 0);
 }
 
 static void settle_all(void) {
@@ -419,7 +423,7 @@ static void test_users_take_turns(void **state) {
     for (int i = 0; i < 4; i++)
         all[i] = use_by(many, (const char *[]){ "a*", "b*", "c*", "d*" }[i]);
     all[4] = use_by(one, "e*");
-    all[5] = pattern_use(SLICE("f*"));
+    all[5] = pattern_of_all(SLICE("f*"));
     settle_all();
     assert_string_equal(settled_texts, "a*e*f*b*c*d*");
     for (int i = 0; i < 6; i++)
@@ -469,7 +473,7 @@ static void test_forgotten_before_it_is_settled(void **state) {
 
     (void)state;
     make_queues(true);
-    g = pattern_use(SLICE("many-1*"));
+    g = pattern_of_all(SLICE("many-1*"));
     assert_false(pattern_is_settled(g));
     pattern_leave(g);
     forget_globs();

@@ -642,10 +642,10 @@ static void test_nohang_waits_for_caused_follow_ups(void **state) {
 
 static void test_nohang_waits_for_expected_jobs(void **state) {
     (void)state;
-    waiters_expect(WAITERS_STRAYS, true);
+    waiters_expect(WAITERS_LEASES, true);
     nohang_from(1, "q1");
     waiters_expect(WAITERS_SCANS, true);
-    waiters_expect(WAITERS_STRAYS, false);
+    waiters_expect(WAITERS_LEASES, false);
     nohang_from(2, "q3");
     assert_replies("");
     queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 5 });
@@ -659,7 +659,7 @@ static void test_nohang_waits_for_expected_jobs(void **state) {
 /* A job of a queue that may be scanned now, before the leases are known. */
 static void test_nohang_looks_after_each_part(void **state) {
     (void)state;
-    waiters_expect(WAITERS_STRAYS, true);
+    waiters_expect(WAITERS_LEASES, true);
     waiters_expect(WAITERS_SCANS, true);
     nohang_from(1, "q1");
     nohang_from(2, "q3");
@@ -668,7 +668,7 @@ static void test_nohang_looks_after_each_part(void **state) {
     assert_ptr_equal(taker_next_fresh(), taker_of(1));
     taker_wait(taker_of(1));
     assert_replies("");
-    waiters_expect(WAITERS_STRAYS, false);
+    waiters_expect(WAITERS_LEASES, false);
     assert_ptr_equal(taker_next_fresh(), taker_of(1));
     taker_wait(taker_of(1));
     assert_replies("2:nil 1:nil");
