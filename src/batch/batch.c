@@ -129,7 +129,8 @@ bool batch_cancel(struct task *t) {
 }
 
 bool batch_withdraw(struct task *t) {
-    return t->client_txn == NULL && t->group_size == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
+    return t->client_txn == NULL && !t->is_shared && t->group_size == 0 && t->failures == 0 && t->lost == 0 &&
+           batch_cancel(t);
 }
 
 bool batch_connected(enum conn_kind kind) {

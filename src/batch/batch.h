@@ -34,7 +34,8 @@ void batch_add(struct task *t);
 /* Removes t from its queue if it has not been sent. False if t is not queued. */
 bool batch_cancel(struct task *t);
 /* Like batch_cancel(), for a task whose request ends without being executed; then the caller calls
- * op.fail(). Also false for a task of a client transaction, and for a task that was sent before. */
+ * op.fail(). Also false for a task of a client transaction, for a task that other requests share, and for a task that
+ * was sent before. */
 bool batch_withdraw(struct task *t);
 /* Queues t as a task of op with one row. */
 static inline void batch_add_row(struct task *t, struct op *op) {

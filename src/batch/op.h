@@ -185,6 +185,7 @@ struct task {
     bool unsettled;     /* its transaction was lost, and may have been committed */
     bool marked;        /* encode() asked for a commit marker of its transaction */
     bool heavy;         /* it gets a transaction of its own: separate.h */
+    bool is_shared;     /* other requests end with it, so batch_withdraw() leaves it */
     /* clock_mono() since which it waits for a lock of another session; 0: it does not wait */
     int64_t blocked_us;
     uint32_t group_size; /* for a suspect: maximum number of tasks in its next statement; 0: no suspect */

@@ -225,6 +225,7 @@ static bool trim_join(struct trimming *t) {
         return false;
     t->look.q->users++;
     list_push_back(&first->joined, &t->node);
+    first->look.req->task.is_shared = true;
     return true;
 }
 

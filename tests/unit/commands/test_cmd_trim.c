@@ -10,6 +10,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "batch/task_queue.h"
 #include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
@@ -185,6 +186,8 @@ static void test_commands_share_a_statement(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
         command(&ltrim, "0", "9");
+    /* The server would end the request of an evicted client in this way. */
+    assert_false(batch_withdraw(task_queue_first(&op_trim_list)));
     command(&ltrim, "0", "8");
     command(&ltrim, "1", "-1");
     command(&ltrim, "1", "-1");
