@@ -94,17 +94,14 @@ static struct taker *add_find_taker(const struct add *a) {
 /* The element goes to the client without a row. If the client disconnects before the reply is sent, the element is
  * inserted as a job. As in Redis, all elements are in the list before the first one is popped. */
 static struct job add_element(const struct add *a, size_t i, enum list_end from) {
-    struct job job = {
+    return (struct job){
         .q = a->q,
+        .key = { a->q->id, 0, pop_front_id() },
         .due_us = clock_db(),
         .expires_at = clock_db() + a->opt.ttl * US_PER_S,
         .retry = (int32_t)a->opt.retry,
         .body = a->bodies[from == a->end ? a->count - 1 - i : i],
     };
-
-    if (a->q->id != 0)
-        job.key = (struct job_key){ a->q->id, 0, pop_front_id() };
-    return job;
 }
 
 static void add_hand_elements(struct add *a, struct taker *taker) {
@@ -892,7 +889,8 @@ void add_start(struct add *a) {
         return;
     }
     a->req->data = a;
-    taker = add_is_push(a) ? add_find_taker(a) : NULL;
+    /* An element can be put back only into a queue with a row. */
+    taker = add_is_push(a) && a->q->id != 0 ? add_find_taker(a) : NULL;
     if (taker != NULL)
         add_hand_elements(a, taker);
     else

@@ -307,7 +307,7 @@ static void return_delivery(struct delivery *d) {
     if (d->copy == NULL) {
         if (d->until == TIME_NEVER || lease_known(d->key.id))
             release(d->key, d->until);
-    } else if (d->key.queue_id != 0) {
+    } else {
         put_back(d->copy);
         d->copy = NULL;
     }

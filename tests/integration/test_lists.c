@@ -1,6 +1,7 @@
 /* Lists and jobs in one queue, over several servers, while clients disconnect and servers end. */
 #include "servers.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,16 +111,41 @@ static void test_clients_that_go(void **state) {
     }
 }
 
+/* The first push stores the list, so that its elements can be put back. */
 static void test_handed_over_elements_are_not_stored(void **state) {
     struct wire w;
 
     (void)state;
-    blocked_in(&w, "BRPOP", "never", "stored");
-    expect(at[A], ":1", "LPUSH never x");
-    raw_expect(&w, "[\"never\" \"x\"]");
-    assert_int_equal(jobs_in_database("never"), 0);
-    assert_true(info_number(at[A], "handoffs") > 0);
-    wire_close(&w);
+    for (int i = 0; i < 2; i++) {
+        long long before = info_number(at[A], "handoffs");
+
+        blocked_in(&w, "BRPOP", "never", "stored");
+        expect(at[A], ":1", "LPUSH never x");
+        raw_expect(&w, "[\"never\" \"x\"]");
+        assert_int_equal(jobs_in_database("never"), 0);
+        assert_int_equal(info_number(at[A], "handoffs") - before, i);
+        wire_close(&w);
+    }
+}
+
+/* The server reads the push and the end of the waiting client in one turn, in any order. */
+static void test_first_element_for_a_client_that_has_gone(void **state) {
+    struct wire w;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        const char *list = forever(text_of("gone%d", i));
+
+        blocked_in(&w, "BLPOP", list, "none");
+        assert_int_equal(kill(group_size[A]->pid, SIGSTOP), 0);
+        wire_reset(&w);
+        later(at[A], "RPUSH %s x", list);
+        for (int done = 0; !done;)
+            assert_int_equal(redisBufferWrite(at[A], &done), REDIS_OK);
+        assert_int_equal(kill(group_size[A]->pid, SIGCONT), 0);
+        expect_next(at[A], ":1");
+        EVENTUALLY(number(at[A], "LLEN %s", list) == 1 && jobs_in_database(list) == 1);
+    }
 }
 
 /* ---- the reliable queue, as users wrote it ---- */
@@ -448,6 +474,7 @@ int main(void) {
         TEST(test_elements_outlive_a_day),
         TEST(test_clients_that_go),
         TEST(test_handed_over_elements_are_not_stored),
+        TEST(test_first_element_for_a_client_that_has_gone),
         TEST(test_reliable_queue),
         TEST(test_ends_are_the_same_everywhere),
         TEST(test_reading_sets_nothing),
