@@ -71,7 +71,8 @@ spent as (
 )
 select
     g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.nacks, g.additional_deliveries, g.body, g.deliveries,
-    g.attempts, g.backoff, g.deadqueue, g.error, g.unique_key, g.unique_until, g.group_key,
+    g.attempts, g.backoff, g.deadqueue, g.error,
+    case when g.unique_start is not true then g.unique_key end as unique_key, g.unique_until, g.group_key,
     {{metadata(g)}}, g.ordinal::integer, g.to_wake_at, g.to_expires_at, m.jobs as room, m.is_shut as soon, w.wait_ms
 from room as m
 cross join lateral (

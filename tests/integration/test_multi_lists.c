@@ -78,6 +78,23 @@ static void test_client_goes_behind_exec(void **state) {
     EVENTUALLY(all_agree("left") && all_agree("left-too"));
 }
 
+/* The first pop has freed the key. */
+static void test_key_until_start_behind_exec(void **state) {
+    struct wire w;
+
+    (void)state;
+    add_job(at[A], "begun", "x", "RETRY 3600 UNIQUE k UNTIL START");
+    raw_open(&w);
+    wire_words(&w, "MULTI", NULL);
+    wire_words(&w, "LPOP", "begun", NULL);
+    wire_words(&w, "RPUSH", "begun-too", "y", NULL);
+    raw_leave_during(&w, at[A], "EXEC");
+    EVENTUALLY(jobs_in_database("begun-too") == 1 && all_have("begun", 1));
+    assert_int_equal(jobs_where("begun", "j.unique_key is null"), 1);
+    assert_non_null(add_job(at[A], "begun", "z", "UNIQUE k UNTIL START"));
+    EVENTUALLY(all_have("begun", 2) && all_agree("begun"));
+}
+
 static void test_refused_by_the_database(void **state) {
     (void)state;
     expect(at[A], ":2", "RPUSH kept a b");
@@ -206,6 +223,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_becomes_a_list, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_waiters_elsewhere, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_key_until_start_behind_exec, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_refused_by_the_database, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_nothing_is_lost_or_doubled, servers_setup, servers_teardown),
     };
