@@ -298,6 +298,21 @@ static void test_lease_of_a_lost_claim(void **state) {
     assert_counted("claimed");
 }
 
+/* A heartbeat whose answer was lost has moved the end of a lease. */
+static void test_lease_that_differs(void **state) {
+    const char *id;
+
+    (void)state;
+    id = forever(add_job(c, "differs", "a", "RETRY 1000"));
+    get_job(c, "differs", "a");
+    in_queue("update pgdisque.job set ready_at = now() + interval '2 seconds'", "differs",
+             "owner is not null");
+    lose_sessions();
+    EVENTUALLY(number(c, "QLEN differs") == 1);
+    assert_string_equal(get_job(c, "differs", "a"), id);
+    assert_counted("differs");
+}
+
 /* A promoted standby may lack the deletion of a job that this server has passed. */
 static void test_job_that_is_back(void **state) {
     const char *id;
@@ -333,6 +348,7 @@ int main(void) {
         TEST(test_served_beside_the_recount),
         TEST(test_lease_without_a_row),
         TEST(test_lease_of_a_lost_claim),
+        TEST(test_lease_that_differs),
         TEST(test_job_that_is_back),
     };
 
