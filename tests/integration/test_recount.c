@@ -283,6 +283,20 @@ static void test_lease_without_a_row(void **state) {
     assert_counted("acked");
 }
 
+/* It could still commit a lost transaction. */
+static void test_earlier_session_for_large_requests(void **state) {
+    const char *id = ask(c, "CLUSTER MYID");
+    PGconn *old = postgres_connect(text_of("%s application_name='pgdisque %.8s large'", server.database, id + 1));
+    const char *sessions =
+        forever(text_of("select count(*) from pg_stat_activity where pid = %d", PQbackendPID(old)));
+
+    (void)state;
+    run_sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name like "
+            "'pgdisque % write'");
+    EVENTUALLY(postgres_number(server.database, sessions) == 0);
+    PQfinish(old);
+}
+
 /* The same for a lost claim: no client has the job. */
 static void test_lease_of_a_lost_claim(void **state) {
     (void)state;
@@ -348,6 +362,7 @@ int main(void) {
         TEST(test_served_beside_the_recount),
         TEST(test_lease_without_a_row),
         TEST(test_lease_of_a_lost_claim),
+        TEST(test_earlier_session_for_large_requests),
         TEST(test_lease_that_differs),
         TEST(test_job_that_is_back),
     };
