@@ -228,6 +228,8 @@ static void build_other(struct txn *txn) {
             contention_append(txn);
         else if (batch.side_source == SOURCE_SEPARATE)
             separate_append(txn);
+        else if (batch.side_source == SOURCE_ORDINARY && txn->db->kind == CONN_LARGE)
+            add_kind(txn, COMMIT_ORDINARY);
         else if (batch.side_source == SOURCE_ORDINARY)
             add_ops(txn, COMMIT_ORDINARY);
     }
@@ -345,6 +347,7 @@ static void send_part(struct txn *txn, const struct task *t) {
  * later statement counts as one of the commit. */
 static void begin_divided(struct txn *txn, struct task *t) {
     txn_clear_parts(txn);
+    db_set_durability(txn->db, txn_durability(t->op->commit));
     (void)txn_begin_statement(txn, t->op);
     t->first_row = txn->next_row = 0;
     encode_part(txn, t);

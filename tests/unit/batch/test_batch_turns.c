@@ -422,6 +422,27 @@ static void test_divided(void **state) {
     assert_all_ended();
 }
 
+static void assert_large_commits_with(enum durability durability) {
+    assert_int_equal(large_conn()->txns[fake_place(large_conn(), 0)].durability, durability);
+    commit(LARGE);
+}
+
+/* The option may change while the connection is open. */
+static void test_durability_of_large_tasks(void **state) {
+    static const int all[] = { DURABILITY_REMOTE_FLUSH, DURABILITY_LOCAL };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(all); i++) {
+        config.durability = all[i];
+        add_divided(&d[1], 1);
+        assert_large_commits_with((enum durability)all[i]);
+        add(&large_trials[1]);
+        batch_flush();
+        assert_large_commits_with((enum durability)all[i]);
+    }
+    assert_all_ended();
+}
+
 /* Another task is not sent behind an open transaction, and neither kind starves. */
 static void test_divided_take_turns(void **state) {
     (void)state;
@@ -529,6 +550,7 @@ int main(void) {
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
         cmocka_unit_test_setup(test_large_conn, trial_start),
+        cmocka_unit_test_setup(test_durability_of_large_tasks, trial_start),
         cmocka_unit_test_setup(test_divided, trial_start),
         cmocka_unit_test_setup(test_divided_take_turns, trial_start),
         cmocka_unit_test_setup(test_divided_fails, trial_start),
