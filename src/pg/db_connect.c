@@ -14,6 +14,9 @@
 #include "pg/session.h"
 
 #define CONNECT_TIMEOUT_US (10 * US_PER_S)
+/* A migration of large tables takes minutes. A statement goes on when its connection is closed, so a short limit would never
+ * let it commit. */
+#define MIGRATION_TIMEOUT_US (3600 * US_PER_S)
 /* With several hosts. A connect_timeout in the connection string replaces both. */
 #define HOST_TIMEOUT_US (3 * US_PER_S)
 
@@ -103,6 +106,7 @@ static bool prepare_send(struct db_conn *conn) {
 
     for (int i = 0; ok && i < SQL_COUNT; i++)
         ok = PQsendPrepare(conn->pg, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
+    conn_arm_timer(conn, CONNECT_TIMEOUT_US);
     conn->state = DB_PREPARING;
     conn->durability = usual_durability(conn->kind);
     return ok && send_durability(conn->pg, conn->durability, false) && PQpipelineSync(conn->pg) == 1 &&
@@ -121,6 +125,7 @@ static void migrate_step(struct db_conn *conn) {
 
     switch (migrate_next(m, conn->step_result)) {
     case MIGRATE_SEND:
+        conn_arm_timer(conn, m->may_be_slow ? MIGRATION_TIMEOUT_US : CONNECT_TIMEOUT_US);
         step_send(conn, m->text, m->count, m->values);
         break;
     case MIGRATE_DONE:
@@ -147,7 +152,6 @@ static void identify_done(struct db_conn *conn) {
         return;
     PQclear(conn->step_result);
     conn->step_result = NULL;
-    conn_arm_timer(conn, CONNECT_TIMEOUT_US);
     conn->state = DB_MIGRATING;
     conn->migrate = xcalloc(1, sizeof *conn->migrate);
     migrate_step(conn);

@@ -26,6 +26,7 @@ enum {
 
 static enum migrate_status migrate_ask(struct migrate *m, const char *text, int step) {
     m->text = text;
+    m->may_be_slow = step == STEP_RECORD || step == STEP_API_RECORD;
     m->count = 0;
     m->step = step;
     return MIGRATE_SEND;

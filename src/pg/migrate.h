@@ -24,6 +24,7 @@ struct migrate {
     int first;       /* private: index of the first migration that was missing */
     char digest[40]; /* private: migrate_api_digest() */
     const char *text;
+    bool may_be_slow; /* the statement changes the schema */
     int count;
     const char *values[3];
     char version[16];
