@@ -37,7 +37,8 @@ static struct {
     bool failing;        /* the last accept() failed */
     int64_t turn;        /* clock_mono() of the turn of `share` */
     struct budget share;
-    bool only_check; /* bind, but do not listen */
+    bool only_check;  /* bind, but do not listen */
+    struct stat file; /* the unix socket of this server */
 } sockets;
 
 /* Accepts no connection for that time. */
@@ -187,6 +188,24 @@ bool sockets_check(char *err, size_t err_size) {
            (config.unixsocket[0] == '\0' || check_unix(config.unixsocket, err, err_size));
 }
 
+/* Another server listens there, or the file of a server that was killed is left. */
+static bool unix_is_in_use(int fd, const struct sockaddr_un *sa) {
+    return connect(fd, (const struct sockaddr *)sa, sizeof *sa) == 0 || errno == EAGAIN;
+}
+
+/* False, with errno: another server listens there. */
+static bool remove_old_unix(const struct sockaddr_un *sa) {
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool in_use = fd >= 0 && unix_is_in_use(fd, sa);
+
+    if (fd >= 0)
+        close(fd);
+    if (!in_use)
+        unlink(sa->sun_path);
+    errno = EADDRINUSE;
+    return !in_use;
+}
+
 /* No client can connect between bind and chmod, because listen comes last. */
 static bool listen_unix(const char *path, char *err, size_t err_size) {
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -197,12 +216,11 @@ static bool listen_unix(const char *path, char *err, size_t err_size) {
         return sockets_fail(err, err_size, path, "");
     }
     strcpy(sa.sun_path, path);
-    unlink(path);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&sa, sizeof sa) == 0 &&
+    if (fd >= 0 && remove_old_unix(&sa) && bind(fd, (struct sockaddr *)&sa, sizeof sa) == 0 &&
         chmod(path, (mode_t)config.unixsocketperm) == 0 && listen(fd, config.tcp_backlog) == 0 &&
-        add_listener(fd, SOCKET_UNIX))
+        add_listener(fd, SOCKET_UNIX) && stat(path, &sockets.file) == 0)
         return true;
-    sockets_fail(err, err_size, path, "");
+    sockets_fail(err, err_size, path, "; another server uses it: choose another with --unixsocket");
     if (fd >= 0)
         close(fd);
     return false;
@@ -223,6 +241,15 @@ bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, enum sock
     return false;
 }
 
+/* Another server may have made a socket of that name since. */
+static void remove_own_unix(void) {
+    struct stat st;
+
+    if (config.unixsocket[0] != '\0' && lstat(config.unixsocket, &st) == 0 &&
+        st.st_dev == sockets.file.st_dev && st.st_ino == sockets.file.st_ino)
+        unlink(config.unixsocket);
+}
+
 void sockets_stop_listening(void) {
     for (size_t i = 0; i < sockets.count; i++)
         evconnlistener_free(sockets.listeners[i]);
@@ -231,8 +258,7 @@ void sockets_stop_listening(void) {
         event_free(sockets.again);
         sockets.again = NULL;
     }
-    if (config.unixsocket[0] != '\0')
-        unlink(config.unixsocket);
+    remove_own_unix();
 }
 
 static void sockets_write_name(const struct sockaddr_storage *sa, char *out, size_t size) {

@@ -112,6 +112,32 @@ static void test_check_beside_a_server(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
+/* The socket stays with the server that has it, also when the other server ends. A file that a killed server has left is no
+ * obstacle. */
+static void test_two_servers_with_one_socket(void **state) {
+    const char *socket = path_of("shared");
+    const char *options[] = { "--unixsocket", socket, NULL };
+    struct server first, second;
+    redisContext *c;
+
+    (void)state;
+    server_start(&first, postgres_conninfo(&pg, NULL), options);
+    assert_int_equal(RUN("--port", text_of("%d", server_free_port()), "--bind", "127.0.0.1", "--dir", scratch_dir(),
+                         "--database", first.database, "--unixsocket", socket),
+                     1);
+    says("another server uses it");
+    c = redisConnectUnix(socket);
+    expect(c, "+PONG", "PING");
+    redisFree(c);
+    server_kill(&first);
+    assert_int_equal(access(socket, F_OK), 0);
+    server_start(&second, first.database, options);
+    c = redisConnectUnix(socket);
+    expect(c, "+PONG", "PING");
+    redisFree(c);
+    assert_int_equal(server_stop(&second), 0);
+}
+
 /* The embedded Postgres of a server that runs is visited, and stays. */
 static void test_check_beside_a_private_postgres(void **state) {
     struct server s;
@@ -373,6 +399,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_refuses),
         cmocka_unit_test(test_check_beside_a_server),
+        cmocka_unit_test(test_two_servers_with_one_socket),
         cmocka_unit_test(test_check_beside_a_private_postgres),
         cmocka_unit_test(test_check_is_stopped),
         cmocka_unit_test(test_check_names_the_refused_role),
