@@ -56,8 +56,12 @@ static bool is_journal(int fd) {
            st.st_dev == device && st.st_ino == inode;
 }
 
+/* The directory may belong to the user that the server becomes later. As root the server follows no link in it. */
 static int log_open_log(const char *path) {
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    bool is_device = strncmp(path, "/dev/", 5) == 0;
+    int links = geteuid() == 0 && !is_device ? O_NOFOLLOW : 0;
+
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | links, 0644);
 }
 
 static void use_file(int fd, char *path) {

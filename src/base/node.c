@@ -157,10 +157,11 @@ static bool is_current(const struct id_file *f, int fd) {
            ours.st_dev == named.st_dev;
 }
 
-/* Opens and locks the file that the path names. A new file is empty. */
+/* Opens and locks the file that the path names. A new file is empty. The directory may belong to another user than root, so
+ * no link is followed. */
 static bool open_locked(const struct id_file *f, int *out) {
     for (;;) {
-        int fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        int fd = open(f->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
         if (fd < 0)
             return node_fail(f, "cannot open");
@@ -229,7 +230,7 @@ static bool write_id(const struct id_file *f, int fd, const char *id) {
  */
 static bool store_new_id(const struct id_file *f, int *fd) {
     char id[NODE_ID_LEN + 1];
-    int temp = open(f->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int temp = open(f->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (temp < 0)
         return node_fail(f, "cannot write a new ID for");

@@ -79,6 +79,25 @@ static void root_becomes_the_user(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
+/* The user may write the directory of the log. Root opens the log, and gives it to the user. */
+static void a_link_is_no_log(void **state) {
+    char log[PATH_SIZE], target[PATH_SIZE], output[PATH_SIZE], port[16];
+    const char *argv[] = { server_program(), "--port", port,        "--dir", scratch_dir(), "--database",
+                           postgres_conninfo(&pg, NULL), "--logfile", log,     NULL };
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    snprintf(port, sizeof(port), "%d", server_free_port());
+    path_join(output, "%s/link.out", scratch_dir());
+    path_join(log, "%s/link.log", scratch_dir());
+    path_join(target, "%s/link.target", scratch_dir());
+    assert_int_equal(symlink(target, log), 0);
+    assert_int_equal(wait_exit(spawn(&(struct spawn){ .argv = argv, .log = output }), START_MS), 1);
+    assert_true(file_contains(output, "cannot open the log file"));
+    assert_int_not_equal(access(target, F_OK), 0);
+}
+
 static void a_wrong_user_refuses_the_start(void **state) {
     char log[PATH_SIZE], dir[PATH_SIZE], port[16];
     const char *argv[] = { server_program(), "--port", port,     "--dir",        dir,
@@ -241,7 +260,9 @@ static void tools_hide_addresses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(root_becomes_the_user),   cmocka_unit_test(a_wrong_user_refuses_the_start),
+        cmocka_unit_test(root_becomes_the_user),
+        cmocka_unit_test(a_link_is_no_log),
+        cmocka_unit_test(a_wrong_user_refuses_the_start),
         cmocka_unit_test(its_memory_is_closed),    cmocka_unit_test(an_option_permits_core_dumps),
         cmocka_unit_test(no_place_shows_a_secret), cmocka_unit_test(tools_hide_addresses),
     };

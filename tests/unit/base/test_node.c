@@ -189,6 +189,24 @@ static void test_broken_file(void **state) {
     }
 }
 
+/* A link that another user has made is not followed: root would write to its target. */
+static void test_links(void **state) {
+    char target[sizeof(path) + 16], temp[sizeof(path) + 16], text[ANSWER_LEN];
+
+    (void)state;
+    snprintf(target, sizeof target, "%s.target", path);
+    snprintf(temp, sizeof temp, "%s.tmp", path);
+    assert_int_equal(symlink(target, path), 0);
+    run(dir, PORT, text);
+    assert_memory_equal(text, "no ", 3);
+    unlink(path);
+    assert_int_equal(symlink(target, temp), 0);
+    run(dir, PORT, text);
+    assert_memory_equal(text, "no ", 3);
+    unlink(temp);
+    assert_int_not_equal(access(target, F_OK), 0);
+}
+
 static void test_in_use(void **state) {
     struct server first = start(dir, PORT);
     char text[ANSWER_LEN], refused[ANSWER_LEN], other[120];
@@ -339,6 +357,7 @@ int main(void) {
         IN_DIR(test_ids_differ),
         IN_DIR(test_given_ids),
         IN_DIR(test_broken_file),
+        IN_DIR(test_links),
         IN_DIR(test_in_use),
         IN_DIR(test_race),
         IN_DIR(test_replaced_before_lock),
