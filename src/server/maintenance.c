@@ -160,7 +160,7 @@ static void maintenance_clock_begin(struct params *p) {
 
 /* A quick answer was given about half-way between query and now. A slow answer may have been given at any time, so now
  * is used. The estimate may then be late, but it is never early, so that no lease ends too soon. A slow answer is used
- * only for the first estimate, or if it moves the estimate forward. */
+ * only for the first estimate, if it moves the estimate forward, or if the clock was certainly set back. */
 static void maintenance_clock_done(struct task *t, const PGresult *rows) {
     int64_t now = clock_mono_now();
     bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
@@ -169,7 +169,7 @@ static void maintenance_clock_done(struct task *t, const PGresult *rows) {
     int64_t step = skew - ask.last_skew;
 
     (void)t;
-    if (slow && ask.known && skew <= ask.last_skew)
+    if (slow && ask.known && skew <= ask.last_skew && step > -CLOCK_STEP_US - (now - ask.asked_mono))
         return;
     if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
         log_warning("clock", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
