@@ -40,10 +40,10 @@ struct flow_end {
     struct follow_up follow_up; /* while its statement is under way */
     struct timer due;           /* the next try */
     int64_t id;
-    unsigned tries;
+    unsigned tries;  /* pages do not count */
     bool is_counted; /* its end was counted */
     bool has_more;   /* more jobs wait for it */
-    bool has_page;   /* the statement counted some of them */
+    bool has_page;   /* the statement found some of them */
     bool after_holds;
     /* With after_holds: the next page of its successors begins after this one; 0: with the first. */
     int64_t after;
@@ -154,13 +154,13 @@ static void on_flow_pause(struct timer *t) {
     flow_end_send(CONTAINER_OF(t, struct flow_end, due));
 }
 
-/* A page without a successor is the last one. Another session has locked the other successors then. */
+/* A page without a successor is the last one. Another session has locked the other successors then. The next try finds
+ * them again, so a page is no reason to forget the tries. */
 static void flow_end_next(struct flow_end *e) {
     bool is_done = e->is_counted && !e->has_more, has_page = e->is_counted && e->has_page;
 
     e->is_counted = false;
     if (!is_done && has_page) {
-        e->tries = 0;
         e->task.op = &op_end_in_flows_more;
         batch_add(&e->task);
     } else if (is_done || ++e->tries == MAX_TRIES) {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "fake_db.h"
@@ -13,8 +14,15 @@
 #include "jobs/take.h"
 #include "queue/follow_up.h"
 
-static struct op *const ops[] = { &op_end_in_flows,  &op_stuck_flows,       &op_stuck_holds,
-                                  &op_stuck_batches, &op_close_old_batches, NULL };
+static struct op *const ops[] = { &op_end_in_flows,
+                                  &op_end_in_flows_more,
+                                  &op_stuck_flows,
+                                  &op_stuck_holds,
+                                  &op_stuck_batches,
+                                  &op_close_old_batches,
+                                  NULL };
+
+#define PAGES_MOST 1000
 
 static int group_start(void **state) {
     (void)state;
@@ -74,6 +82,53 @@ static void test_follow_ups_of_several_jobs(void **state) {
     assert_int_equal(follow_ups_last(0), 0);
 }
 
+/* A page of the successors of a job. last: its last successor; 0: the page is empty, and successors are left. */
+static void commit_page(int64_t last) {
+    PGresult *res = fake_rows(COLUMNS_END_IN_FLOWS);
+
+    set_row(res, 0, 4);
+    fake_set_int(res, 0, COL_END_IN_FLOWS_ORDINAL, 4, 1);
+    if (last != 0) {
+        fake_set_int(res, 0, COL_END_IN_FLOWS_LAST_HOLDS, 1, 0);
+        fake_set_int(res, 0, COL_END_IN_FLOWS_LAST_ID, 8, last);
+    }
+    fake_commit(fake_write_conn(), &res);
+}
+
+/* The number of pages that follow the end of a job. A page is empty if `empty_every` divides its number. */
+static int pages_of(int64_t id, int empty_every) {
+    int pages = 0;
+
+    flow_job_ended(id);
+    while (pages < PAGES_MOST && (!batch_idle() || timers_next() != INT64_MAX)) {
+        timers_run(clock_mono() + US_PER_S);
+        batch_flush();
+        pages++;
+        commit_page(pages % empty_every == 0 ? 0 : pages);
+    }
+    return pages;
+}
+
+/* Another session has locked the only successor for long. Each try finds the successor, and then an empty page. */
+static void test_a_locked_successor_bounds_the_tries(void **state) {
+    int pages;
+
+    (void)state;
+    clock_turn();
+    pages = pages_of(1, 2);
+    assert_true(pages > 2 && pages < PAGES_MOST);
+}
+
+/* As above, after many pages with successors that are free. */
+static void test_pages_do_not_count_as_tries(void **state) {
+    int pages;
+
+    (void)state;
+    clock_turn();
+    pages = pages_of(1, PAGES_MOST / 10);
+    assert_true(pages > 2 * PAGES_MOST / 10 && pages < PAGES_MOST);
+}
+
 static void pass_time(int64_t us) {
     int64_t end = clock_mono_now() + us;
 
@@ -113,6 +168,8 @@ static void test_a_stop_is_no_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_follow_ups_of_several_jobs, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_a_locked_successor_bounds_the_tries, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_pages_do_not_count_as_tries, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_a_stop_is_no_work, getters_setup, stop),
     };
 
