@@ -36,11 +36,12 @@ added as (
 )
 select
     1 as kind, w.queue_id, w.rank, w.id, w.expires_at, w.retry, null::timestamptz as wake_at, w.group_key,
-    null::integer as ordinal, null::integer as exit, null::boolean as last_holds, null::bigint as last_id
+    null::integer as ordinal, null::integer as exit, null::boolean as last_holds, null::bigint as last_id,
+    null::boolean as is_dead_letter
 from finished as w
 union all
-select 1, s.queue_id, s.rank, s.id, s.expires_at, s.retry, null, null, null, null, null, null
+select 1, s.queue_id, s.rank, s.id, s.expires_at, s.retry, null, null, null, null, null, null, null
 from success as s
 union all
-select 2, null, null, b.id, null, null, null, null, null, null, null, null
+select 2, null, null, b.id, null, null, null, null, null, null, null, null, null
 from bare as b

@@ -9,11 +9,11 @@
 -- params: $1 id, $2 now, $3 limit (successors of each job), $4 holds, $5 successor_id (the page of successors begins
 --         after that one; holds 0, successor_id 0: with the first)
 -- returns: kind, queue_id, rank, id, expires_at, retry, wake_at (null: no delay), group_key, ordinal, exit,
---          last_holds, last_id;
+--          last_holds, last_id, is_dead_letter;
 --          kind 1: a job entered its queue; kind 2: a job has ended, and its own end must be counted next (other
 --          columns null); kind 3: the end of the job was counted (exit: not null if the job was waiting, its
---          outcome; 2: it is a dead letter); kind 4: the same, and more jobs wait for it (last_holds, last_id: the last
---          successor of the page; null: no other successor is free now)
+--          outcome; is_dead_letter: it became a dead letter); kind 4: the same, and more jobs wait for it
+--          (last_holds, last_id: the last successor of the page; null: no other successor is free now)
 -- locks: the jobs' rows in flow_job, their batches, the waiting jobs; skips locked rows
 -- index: flow_job_pkey, job_pkey, dead_pkey, waiting_job_id, batch_pkey, dependency_of_predecessor, dependency_pkey
 with seen as materialized (
@@ -317,10 +317,11 @@ settled as (
 select
     1 as kind, w.queue_id, w.rank, w.id, w.expires_at, w.retry,
     case when w.delay > 0 then $2::timestamptz + w.delay * interval '1 second' end as wake_at,
-    w.group_key, null::integer as ordinal, null::integer as exit, null::boolean as last_holds, null::bigint as last_id
+    w.group_key, null::integer as ordinal, null::integer as exit, null::boolean as last_holds, null::bigint as last_id,
+    null::boolean as is_dead_letter
 from woken as w
 union all
-select 1, a.queue_id, a.rank, a.id, a.expires_at, a.retry, null, null, null, null, null, null
+select 1, a.queue_id, a.rank, a.id, a.expires_at, a.retry, null, null, null, null, null, null, null
 from (
     select f.*
     from alarm as f
@@ -329,7 +330,7 @@ from (
     from success as s
 ) as a
 union all
-select 2, null, null, n.id, null, null, null, null, null, null, null, null
+select 2, null, null, n.id, null, null, null, null, null, null, null, null, null
 from (
     select d.id
     from doomed as d
@@ -340,5 +341,5 @@ from (
 union all
 select
     case when r.has_more then 4 else 3 end, r.queue_id, r.rank, r.id, r.expires_at, r.retry, null, null,
-    r.ordinal::integer, case when r.becomes_dead then 2 when r.was_waiting then r.outcome end, r.last_holds, r.last_id
+    r.ordinal::integer, case when r.was_waiting then r.outcome end, r.last_holds, r.last_id, r.becomes_dead
 from rest as r

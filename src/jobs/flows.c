@@ -113,11 +113,12 @@ static void flow_job_enters(const PGresult *rows, int row) {
         JOB_ADDED);
 }
 
-static enum job_exit flow_exit(int32_t outcome) {
-    static const enum job_exit exits_by_outcome[] = { JOB_DONE, JOB_DONE, JOB_DEAD, JOB_CANCELLED,
+/* A failed batch without a completion job has the outcome of a dead letter, and is none. */
+static enum job_exit flow_exit(int32_t outcome, bool is_dead_letter) {
+    static const enum job_exit exits_by_outcome[] = { JOB_DONE, JOB_DONE, JOB_CLEARED, JOB_CANCELLED,
                                                       JOB_EXPIRED };
 
-    return exits_by_outcome[outcome];
+    return is_dead_letter ? JOB_DEAD : exits_by_outcome[outcome];
 }
 
 static void flow_job_counted(struct flow_end *e, const PGresult *rows, int row, bool has_more) {
@@ -127,13 +128,13 @@ static void flow_job_counted(struct flow_end *e, const PGresult *rows, int row, 
     e->after_holds = e->has_page && row_bool(rows, row, COL_END_IN_FLOWS_LAST_HOLDS);
     e->after = e->has_page ? row_int8(rows, row, COL_END_IN_FLOWS_LAST_ID) : 0;
     if (!row_null(rows, row, COL_END_IN_FLOWS_EXIT)) {
-        enum job_exit why = flow_exit(row_int4(rows, row, COL_END_IN_FLOWS_EXIT));
+        bool is_dead_letter = row_bool(rows, row, COL_END_IN_FLOWS_IS_DEAD_LETTER);
 
         job_never_ran(&(struct job_row){ .key = row_full_key(rows, row, COL_END_IN_FLOWS_QUEUE_ID),
                                          .expires_at = row_time(rows, row, COL_END_IN_FLOWS_EXPIRES_AT),
                                          .retry = row_int4(rows, row, COL_END_IN_FLOWS_RETRY),
-                                         .is_dead_job = why == JOB_DEAD },
-                      why);
+                                         .is_dead_job = is_dead_letter },
+                      flow_exit(row_int4(rows, row, COL_END_IN_FLOWS_EXIT), is_dead_letter));
     }
 }
 

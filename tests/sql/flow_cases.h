@@ -115,7 +115,7 @@
           .setup = FLOW_JOBS("(1, null, 2::smallint), (3, null, null), (4, null, null)") "; " WAITING(       \
               "(3, 2, false, timestamptz " LATER "), (4, 2, true, " LATER ")") "; " AFTER("(1, 3), (1, 4)"), \
           .params = { "{1}", NOW, "100", "{0}", "{0}" },                                                     \
-          .rows = "2 - - 3 - - - - - - - -; 3 1 0 1 13:00:00 60 - - 1 - f 4",                                \
+          .rows = "2 - - 3 - - - - - - - - -; 3 1 0 1 13:00:00 60 - - 1 - f 4 f",                            \
           .query = WAITING_NOW,                                                                              \
           .found = "3:1:1:3 4:1:1" },                                                                        \
         { SQL_END_IN_FLOWS,                                                                                  \
@@ -124,7 +124,7 @@
               "(3, 2, false, timestamptz " LATER "), (4, 2, false, " LATER                                   \
               ")") "; " AFTER("(1, 3), (1, 4)"),                                                             \
           .params = { "{1}", NOW, "1", "{0}", "{0}" },                                                       \
-          .rows = "4 1 0 1 13:00:00 60 - - 1 - f 3",                                                         \
+          .rows = "4 1 0 1 13:00:00 60 - - 1 - f 3 f",                                                       \
           .query = "select sum(pending) from pgdisque.waiting_job",                                          \
           .found = "3" },                                                                                    \
         { SQL_END_IN_FLOWS,                                                                                  \
@@ -133,7 +133,7 @@
           .setup = FLOW_JOBS("(1, null, null), (2, null, null), (3, null, null)") "; " WAITING(              \
               "(2, 1, false, timestamptz " LATER "), (3, 1, false, '2020-01-01')"),                          \
           .params = { "{1,2,3,4}", NOW, "100", "{0,0,0,0}", "{0,0,0,0}" },                                   \
-          .rows = "3 1 0 3 13:00:00 60 - - 3 4 - -",                                                         \
+          .rows = "3 1 0 3 13:00:00 60 - - 3 4 - - f",                                                       \
           .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",                                    \
           .found = "1:f 2:f 3:4:t, 2:1:0" },                                                                 \
         { SQL_END_IN_FLOWS,                                                                                  \
@@ -153,7 +153,7 @@
               "(9, 1, 0, false)") "; update pgdisque.flow_job set ended_at = now(), outcome = 1 where id = " \
                                   "1",                                                                       \
           .params = { "{1}", NOW, "100", "{0}", "{0}" },                                                     \
-          .rows = "3 1 0 1 13:00:00 60 - - 1 - - -",                                                         \
+          .rows = "3 1 0 1 13:00:00 60 - - 1 - - - f",                                                       \
           .query = BATCHES_NOW,                                                                              \
           .found = "9:1:0:0:0:f" },                                                                          \
         { SQL_COMPLETE_BATCHES,                                                                              \
@@ -162,7 +162,7 @@
               "9") "; update pgdisque.waiting_job set has_body = id = "                                      \
                    "9; " BATCHES("(7, 1, 0, true), (8, 1, 1, true), (9, 1, 1, true)"),                       \
           .params = { "{7,8,9}", NOW },                                                                      \
-          .rows = "1 1 0 9 13:00:00 60 - - - - - -; 2 - - 8 - - - - - - - -",                                \
+          .rows = "1 1 0 9 13:00:00 60 - - - - - - -; 2 - - 8 - - - - - - - - -",                            \
           .left = ANY,                                                                                       \
           .query = "select (" BATCHES_NOW ") || ', ' || (" WAITING_NOW ")",                                  \
           .found = "7:1:0:0:0:f 8:1:1:0:0:t 9:1:1:0:0:t, 8:0:0:1" },                                         \

@@ -45,7 +45,7 @@ static const struct stmt_case repair_cases[] = {
       .setup = FLOW_JOBS("(1, 9, 2::smallint), (3, null, null)") ENDED(1) "; " WAITING(
           "(3, 1, false, timestamptz " LATER ")") "; " HOLDS("(1, 3)") "; " BATCHES("(9, 2, 0, true)"),
       .params = { "{1}", NOW, "100", "{0}", "{0}" },
-      .rows = "2 - - 3 - - - - - - - -; 3 1 0 1 13:00:00 60 - - 1 - t 3",
+      .rows = "2 - - 3 - - - - - - - - -; 3 1 0 1 13:00:00 60 - - 1 - t 3 f",
       .query = "select (" WAITING_NOW ") || ', ' || (" BATCHES_NOW ") || ', ' || (select after_failure from "
                "pgdisque.waiting_job)",
       .found = "3:0:1:3, 9:2:0:0:0:f, true" },
@@ -59,17 +59,24 @@ static const struct stmt_case repair_cases[] = {
                                             "insert into pgdisque.queue_setting values (1, 'expired', "
                                             "'dead')",
       .params = { "{3,4,5}", NOW, "100", "{0,0,0}", "{0,0,0}" },
-      .rows =
-          "3 1 0 3 13:00:00 60 - - 1 2 - -; 3 1 0 4 13:00:00 60 - - 2 3 - -; 3 1 0 5 13:00:00 60 - - 3 2 - -",
+      .rows = "3 1 0 3 13:00:00 60 - - 1 3 - - t; 3 1 0 4 13:00:00 60 - - 2 3 - - f; "
+              "3 1 0 5 13:00:00 60 - - 3 2 - - t",
       .query =
           "select (" DEAD_NOW ") || ', ' || (select string_agg(concat_ws(':', id, outcome, after_failure, "
           "encode(result, 'escape')), ' ' order by id) from pgdisque.flow_job)",
       .found = "3:a predecessor failed 5:the time to live ended, 3:3:t:a predecessor failed 4:3:f "
                "5:2:f:the time to live ended" },
+    { SQL_END_IN_FLOWS, "a failed batch without a completion job is no dead letter",
+      .setup =
+          FLOW_JOBS("(9, null, null)") "; " COMPLETION("9") "; update pgdisque.waiting_job set has_body = "
+                                                            "false, outcome = 2",
+      .params = { "{9}", NOW, "100", "{0}", "{0}" }, .rows = "3 1 0 9 13:00:00 60 - - 1 2 - - f",
+      .query = "select (" FLOWS_NOW ") || ', ' || (select count(*) from pgdisque.dead_job)",
+      .found = "9:2:t, 0" },
     { SQL_END_IN_FLOWS, "the next page of successors",
       .setup = FLOW_JOBS("(1, null, null), (3, null, null), (4, null, null)") "; " WAITING(
           "(3, 2, false, timestamptz " LATER "), (4, 2, false, " LATER ")") "; " AFTER("(1, 3), (1, 4)"),
-      .params = { "{1}", NOW, "1", "{0}", "{3}" }, .rows = "4 1 0 1 13:00:00 60 - - 1 - f 4",
+      .params = { "{1}", NOW, "1", "{0}", "{3}" }, .rows = "4 1 0 1 13:00:00 60 - - 1 - f 4 f",
       .query = WAITING_NOW, .found = "3:2:0 4:1:0" },
     { SQL_END_IN_FLOWS, "the success job follows the last job, if all are done",
       .setup = FLOW_JOBS("(1, 9, null), (2, 8, null), (8, null, null), (9, null, null)") "; " COMPLETION(
