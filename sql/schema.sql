@@ -1360,6 +1360,8 @@ CREATE INDEX batch_failure ON pgdisque.batch USING btree (failure_id);
 
 CREATE INDEX batch_open ON pgdisque.batch USING btree (closes_at) WHERE (closed_at IS NULL);
 
+CREATE INDEX batch_queue ON pgdisque.batch USING btree (queue_id) WHERE (((success_body IS NOT NULL) AND (succeeded_at IS NULL) AND (NOT is_expired)) OR ((failure_body IS NOT NULL) AND (failed_at IS NULL) AND (completed_at IS NULL)));
+
 CREATE INDEX batch_success ON pgdisque.batch USING btree (success_id) WHERE (success_id IS NOT NULL);
 
 CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at, id);

@@ -1,7 +1,7 @@
 -- Deletes the rows of queues that have been empty and unused, unless they got jobs or settings since then.
 -- params: $1 queue_id, $2 id of this server
 -- returns: id; the deleted queues
--- index: queue_pkey, job_pkey, dead_pkey, unique_key_pkey, queue_setting_pkey, queue_counter_pkey,
+-- index: queue_pkey, job_pkey, dead_pkey, unique_key_pkey, queue_setting_pkey, queue_counter_pkey, batch_queue,
 -- waiting_job_pkey, retained_0_pkey and the same of the other partitions
 with gone as (
     delete from pgdisque.queue as q
@@ -18,6 +18,16 @@ with gone as (
       and not exists (select from pgdisque.dead_job as d where d.queue_id = q.id)
       and not exists (select from pgdisque.retained as f where f.queue_id = q.id)
       and not exists (select from pgdisque.waiting_job as w where w.queue_id = q.id)
+      -- A batch may still add its success job or its failure job.
+      and not exists (
+        select
+        from pgdisque.batch as b
+        where b.queue_id = q.id
+          and (
+            b.success_body is not null and b.succeeded_at is null and not b.is_expired
+            or b.failure_body is not null and b.failed_at is null and b.completed_at is null
+          )
+      )
     returning q.id
 ),
 counters as (

@@ -136,6 +136,15 @@ static const struct stmt_case repair_cases[] = {
           "select string_agg(concat_ws(':', id, is_expired, closed_at is not null), ' ' order by id) from "
           "pgdisque.batch",
       .found = "7:f:f 8:t:t 9:f:t" },
+    { SQL_DROP_QUEUES, "not while a batch may add its success job or its failure job",
+      .setup =
+          "insert into pgdisque.queue (name) select n::text::bytea from generate_series(1, 5) as n; " BATCHES(
+              "(1, 1, 0, true), (2, 1, 1, true), (3, 1, 1, true), (4, 1, 0, true), (5, 1, 1, true)")
+              SUCCESS(1) SUCCESS(2)
+                  SUCCESS(3) "; update pgdisque.batch set queue_id = id, succeeded_at = case when id = 2 "
+                             "then now() end, is_expired = id = 3, completed_at = case when id <> 4 then "
+                             "now() end",
+      .params = { "{1,2,3,4,5}", NODE_2 }, .rows = "2; 3; 5" },
     { SQL_CANCEL_BATCH, "by one of its jobs, unless it is complete",
       .setup = FLOW_JOBS("(1, 9, null)") "; " BATCHES("(9, 1, 0, false)"), .params = { "1" }, .rows = "9",
       .query = "select is_cancelled and closed_at is not null from pgdisque.batch", .found = "t" },
