@@ -69,7 +69,7 @@ with seen as materialized (
 locked as materialized (
     select
         f.id, f.queue_id, f.rank, f.batch_id, f.expires_at, f.retry, s.ordinal, s.after_holds, s.after_id,
-        s.was_waiting, s.becomes_dead,
+        s.was_waiting, s.exit, s.becomes_dead,
         f.ended_at is null as is_new,
         s.is_dead_letter or s.becomes_dead as holds,
         f.after_failure or s.after_failure as after_failure,
@@ -78,18 +78,33 @@ locked as materialized (
     join pgdisque.flow_job as f on f.id = any (array[s.id]) and f.turn = s.turn
     for update of f skip locked
 ),
+-- Their rows as waiting jobs. Another session may be changing some of these.
+aside as materialized (
+    select w.id
+    from locked as l
+    join pgdisque.waiting_job as w on w.id = any (array[l.id])
+    where l.was_waiting
+      and coalesce(w.outcome, l.exit) = l.exit
+    for update of w skip locked
+),
+free as materialized (
+    select l.*
+    from locked as l
+    where not l.was_waiting
+       or l.id = any (array(select a.id from aside as a))
+),
 batches as materialized (
     select b.*
     from pgdisque.batch as b
-    where b.id = any (array(select l.batch_id from locked as l where l.is_new and l.batch_id is not null))
+    where b.id = any (array(select f.batch_id from free as f where f.is_new and f.batch_id is not null))
     for update skip locked
 ),
 ended as materialized (
-    select l.*, l.outcome in (2, 4) or l.after_failure as is_failure
-    from locked as l
-    where l.batch_id is null
-       or not l.is_new
-       or l.batch_id = any (array(select b.id from batches as b))
+    select f.*, f.outcome in (2, 4) or f.after_failure as is_failure
+    from free as f
+    where f.batch_id is null
+       or not f.is_new
+       or f.batch_id = any (array(select b.id from batches as b))
 ),
 edge as materialized (
     select e.ordinal, e.id as predecessor_id, d.successor_id, d.holds, e.outcome, e.is_failure

@@ -1,4 +1,5 @@
 /* Statements while another session changes the same rows. */
+#include "flow_cases.h"
 #include "session.h"
 
 #include <stdio.h>
@@ -455,6 +456,24 @@ static void a_time_that_began_behind_the_statement_fails_it(void **state) {
     expect_jobs("");
 }
 
+/* ---- workflows ---- */
+
+/* The time to live of the waiting job 3 ends while another session cancels it. */
+static void an_end_skips_a_job_under_cancellation(void **state) {
+    (void)state;
+    given("");
+    sql(a, "%s",
+        FLOW_JOBS("(1, null, null), (3, null, null)") "; " WAITING(
+            "(3, 1, false, timestamptz '2030-01-01 12:00:30')"));
+    begin(a);
+    assert_string_equal(CALL(a, SQL_CANCEL_JOBS, "{1}", "{0}", "{3}", NOW, "9"), "1 - - - - - - t -");
+    assert_string_equal(CALL(b, SQL_END_IN_FLOWS, "{1,3}", "@12:01:00", "100", "{0,0}", "{0,0}"),
+                        "3 1 0 1 13:00:00 60 - - 1 - - - f");
+    commit(a);
+    assert_string_equal(CALL(b, SQL_END_IN_FLOWS, "{3}", "@12:01:00", "100", "{0}", "{0}"),
+                        "3 1 0 3 13:00:00 60 - - 1 3 - - f");
+}
+
 /* ---- queues and servers ---- */
 
 static void one_name_is_one_queue(void **state) {
@@ -614,6 +633,7 @@ int main(void) {
         SESSIONS(a_key_of_an_add_that_failed_is_free),
         SESSIONS(a_freed_key_is_free),
         SESSIONS(a_time_that_began_behind_the_statement_fails_it),
+        SESSIONS(an_end_skips_a_job_under_cancellation),
         SESSIONS(one_name_is_one_queue),
         SESSIONS(counters_of_two_servers_add_up),
         SESSIONS(a_queue_with_new_jobs_is_not_dropped),
