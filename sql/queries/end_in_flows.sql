@@ -60,9 +60,12 @@ with seen as materialized (
       and (w.id is null or w.outcome is not null or w.expires_at <= $2::timestamptz)
       and (
         not f.is_settled
-        or (
-            d.is_there is null
-            and exists (select from pgdisque.dependency as h where h.predecessor_id = f.id and not h.is_counted)
+        or exists (
+            select
+            from pgdisque.dependency as n
+            where n.predecessor_id = f.id
+              and not n.is_counted
+              and not (n.holds and d.is_there is not null)
         )
       )
 ),

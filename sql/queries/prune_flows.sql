@@ -1,8 +1,10 @@
--- Deletes a page of settled jobs that no job waits for and that are no dead letters, their dependencies, and old
--- batches.
+-- Deletes settled jobs that no job waits for and that are no dead letters, in a page of the settled jobs; their
+-- dependencies; and old batches. Finds settled jobs whose end must be counted once more: a session added a dependency
+-- while a statement counted the end, and committed after the begin of that statement, which did not see the dependency.
+-- stuck_holds finds the others.
 -- params: $1 before (jobs settled earlier), $2 before (batches completed earlier), $3 id (the page begins after it),
 --         $4 limit, $5 before (batches with failed or cancelled jobs)
--- returns: id; the last job of the page
+-- returns: id, has_ended; the jobs whose end must be counted once more, and the last job of the page
 -- locks: the rows; skips locked rows
 -- index: flow_job_state, flow_job_pkey, dependency_of_predecessor, dependency_pkey, dead_pkey, batch_completed
 with page as materialized (
@@ -48,6 +50,19 @@ forgotten as (
         ) as n
     ))
 )
-select max(p.id) as id
-from page as p
-having max(p.id) is not null
+select e.id, e.has_ended
+from (
+    select
+        p.id, lead(p.id) over (order by p.id) is null as is_last,
+        exists (
+            select
+            from pgdisque.dependency as d
+            where d.predecessor_id = p.id
+              and not d.is_counted
+              and not d.holds
+        ) as has_ended
+    from page as p
+) as e
+where e.has_ended
+   or e.is_last
+order by e.id

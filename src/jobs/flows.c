@@ -377,10 +377,4 @@ static void flows_prune_begin(struct params *p) {
     params_set_time(p, 4, clock_db() - BAD_BATCH_KEEP_US);
 }
 
-static void flows_prune_done(struct task *t, const PGresult *rows) {
-    (void)t;
-    flow_prune.after = PQntuples(rows) > 0 ? row_int8(rows, 0, COL_PRUNE_FLOWS_ID) : 0;
-    flow_prune.next_us = flow_rest_end(flow_prune.sent_us);
-}
-
-LOOK_OP(prune_flows, flows_prune_begin, flows_prune_done);
+LOOK_OP(prune_flows, flows_prune_begin, flow_search_done);

@@ -233,6 +233,24 @@ static void flow_sql(PGconn *session, const char *sql) {
     PQclear(res);
 }
 
+/* A session added the successor while a server counted the end of the predecessor, and the server did not see it. */
+static void test_the_leader_finds_missed_successors(void **state) {
+    const char *first = add_job(at[0], "missed", "1", ""), *second;
+    PGconn *session = postgres_connect(server.database);
+
+    (void)state;
+    second = add_job(at[1], "missed", "2", text_of("AFTER %s", first));
+    flow_sql(session, "begin");
+    flow_sql(session, text_of("select pgdisque.ack_jobs(array['%s'])", first));
+    flow_sql(session, text_of("update pgdisque.flow_job as f set ended_at = now(), outcome = 1, is_settled = "
+                              "true from pgdisque.api_keys(array['%s']) as k where f.id = k.id",
+                              first));
+    flow_sql(session, "commit");
+    PQfinish(session);
+    EVENTUALLY(flow_rows("missed", "state = 'queued'") == 1);
+    expect_job_at(2, "missed", second);
+}
+
 /* Another session gives the predecessor its row in flow_job while the statement of EXEC waits for its lock. The
  * statement does not see that row, and is sent again. */
 static void test_a_transaction_meets_another_session(void **state) {
@@ -263,6 +281,8 @@ int main(void) {
                                         servers_teardown),
         cmocka_unit_test_setup_teardown(test_the_leader_finds_ends, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_expired_successors_are_kept, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_the_leader_finds_missed_successors, servers_setup,
+                                        servers_teardown),
         cmocka_unit_test_setup_teardown(test_a_transaction_meets_another_session, servers_setup,
                                         servers_teardown),
     };

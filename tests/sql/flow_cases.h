@@ -185,7 +185,7 @@
                                         "(9, 1, 1, true)") "; update pgdisque.batch set "                    \
                                                            "completed_at = '2020-01-01'",                    \
           .params = { NOW, NOW, "0", "100", "2010-01-01" },                                                  \
-          .rows = "3",                                                                                       \
+          .rows = "1 t; 3 t",                                                                                \
           .query =                                                                                           \
               "select (" FLOWS_NOW ") || ', ' || (select count(*) from pgdisque.dependency) || ', ' || "     \
               "(select count(*) from pgdisque.batch)",                                                       \

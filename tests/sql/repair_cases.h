@@ -73,6 +73,21 @@ static const struct stmt_case repair_cases[] = {
       .params = { "{9}", NOW, "100", "{0}", "{0}" }, .rows = "3 1 0 9 13:00:00 60 - - 1 2 - - f",
       .query = "select (" FLOWS_NOW ") || ', ' || (select count(*) from pgdisque.dead_job)",
       .found = "9:2:t, 0" },
+    { SQL_END_IN_FLOWS, "a settled job counts once more for new successors, also if it is a dead letter",
+      .setup = DIED(1) "; " FLOW_JOBS("(1, null, 2::smallint), (2, null, 1), (3, null, null)") ENDED(1)
+          ENDED(2) "; " WAITING("(3, 3, true, timestamptz " LATER "), (4, 1, true, " LATER
+                                ")") "; " AFTER("(1, 3), (2, 3)") "; " HOLDS("(1, 4)"),
+      .params = { "{1,2}", NOW, "100", "{0,0}", "{0,0}" },
+      .rows = "3 1 0 1 13:00:00 60 - - 1 - f 3 f; 3 1 0 2 13:00:00 60 - - 2 - f 3 f",
+      .query = "select (" FLOWS_NOW ") || ', ' || (" WAITING_NOW ")",
+      .found = "1:2:t 2:1:t 3:f, 3:1:1 4:1:0" },
+    { SQL_PRUNE_FLOWS, "finds settled jobs whose end does not count for a successor that they do not hold",
+      .setup = DIED(1) "; " FLOW_JOBS("(1, null, 2::smallint), (2, null, 2), (3, null, 1), (4, null, 1)")
+          ENDED(1) ENDED(2) ENDED(3) ENDED(4) "; " AFTER("(1, 5), (3, 5)") "; " HOLDS(
+              "(2, 5)") "; update "
+                        "pgdisque.dependency set is_counted = true "
+                        "where predecessor_id = 3",
+      .params = { "-infinity", "-infinity", "0", "100", "-infinity" }, .rows = "1 t; 4 f" },
     { SQL_END_IN_FLOWS, "the next page of successors",
       .setup = FLOW_JOBS("(1, null, null), (3, null, null), (4, null, null)") "; " WAITING(
           "(3, 2, false, timestamptz " LATER "), (4, 2, false, " LATER ")") "; " AFTER("(1, 3), (1, 4)"),
@@ -118,7 +133,7 @@ static const struct stmt_case repair_cases[] = {
                                                                "'2020-01-01', failed = 1 - done; "
                                                                "update pgdisque.batch set completed_at = "
                                                                "'2000-01-01' where id = 8",
-      .params = { "@13:00:00", "@13:00:00", "0", "100", "2010-01-01" }, .rows = "2",
+      .params = { "@13:00:00", "@13:00:00", "0", "100", "2010-01-01" }, .rows = "2 f",
       .query = "select (" FLOWS_NOW ") || ', ' || (" BATCHES_NOW ")", .found = "1:9:2:t, 9:1:0:1:0:t" },
     { SQL_STUCK_HOLDS, "settled predecessors without a dead letter, and the last one of the page",
       .setup = DIED(1) "; " FLOW_JOBS("(1, null, 2::smallint), (2, null, 2), (3, null, null)") ENDED(1)

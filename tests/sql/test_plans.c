@@ -66,7 +66,7 @@ static const struct planned planned[] = {
     { SQL_STUCK_FLOWS, HOT | SORTS, "now(), 1, 100" },
     { SQL_STUCK_BATCHES, 0, "100" },
     { SQL_PAGE_WAITING, HOT | SORTS, "1, 0::smallint, 1, 100, now()" },
-    { SQL_PRUNE_FLOWS, HOT, "now(), now(), 1, 100, now()" },
+    { SQL_PRUNE_FLOWS, HOT | SORTS, "now(), now(), 1, 100, now()" },
     { SQL_STUCK_HOLDS, HOT | SORTS, "1, 100" },
     { SQL_EXPIRED_WAITING, HOT, "now(), 100" },
     { SQL_CLOSE_OLD_BATCHES, HOT, "now(), 100" },
