@@ -35,10 +35,7 @@ seen as materialized (
         c.now,
         w.is_late or coalesce(0 = any (g.ids), false) as is_late,
         case
-            when l.rate > 0 then least(
-                l.burst,
-                coalesce(
-                    g.tokens + l.rate * greatest(0, extract(epoch from c.now - g.settled_at)), 'infinity'))
+            when l.rate > 0 then {{group_tokens(g, l, c.now)}}
         end::double precision as tokens
     from wanted as w
     cross join clock as c

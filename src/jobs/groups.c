@@ -280,6 +280,7 @@ void groups_prune(void) {
 static void groups_prune_begin(struct params *p) {
     params_set_time(p, 0, clock_db() - UNUSED_US);
     params_set_int4(p, 1, LOOK_LIMIT);
+    params_set_time(p, 2, clock_db());
 }
 
 OPERATION(prune_groups, .alone = true, .begin = groups_prune_begin);

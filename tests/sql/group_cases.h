@@ -276,14 +276,23 @@
                              "(2, 'group-rate-period', '10')",                                               \
           .params = { NOW, "10" },                                                                           \
           .rows = "1 \"a\"; 2 \"b\"" },                                                                      \
+    { SQL_PRUNE_GROUPS, "those without jobs, if unused since then",                                          \
+      .jobs = "1/0/4 ready=infinity",                                                                        \
+      .setup = IN_GROUPS                                                                                     \
+      "; " GROUP_A("1") "; insert into pgdisque.job_group (queue_id, key, used_at) "                         \
+                        "values (2, 'b', '2000-01-01'), (2, 'used', '2040-01-01'); "                         \
+                        "update pgdisque.job_group set used_at = '2000-01-01' where key = 'a'",              \
+      .params = { NOW, "10", NOW },                                                                          \
+      .query = GROUPS_NOW, .found = "1:a:0:1:0 2:used:0" },                                                  \
     {                                                                                                        \
-        SQL_PRUNE_GROUPS, "those without jobs, if unused since then",                                        \
-            .jobs = "1/0/4 ready=infinity",                                                                  \
-            .setup = IN_GROUPS                                                                               \
-            "; " GROUP_A("1") "; insert into pgdisque.job_group (queue_id, key, used_at) "                   \
-                              "values (2, 'b', '2000-01-01'), (2, 'used', '2040-01-01'); "                   \
-                              "update pgdisque.job_group set used_at = '2000-01-01' where key = 'a'",        \
-            .params = { NOW, "10" }, .query = GROUPS_NOW, .found = "1:a:0:1:0 2:used:0"                      \
+        SQL_PRUNE_GROUPS, "not those that lack tokens of a rate",                                            \
+        .setup = "insert into pgdisque.queue_setting values (1, 'group-rate', '2'), "                        \
+                 "(1, 'group-rate-period', '3600'), (1, 'group-rate-burst', '3'); "                          \
+                 "insert into pgdisque.job_group (queue_id, key, used_at, tokens, settled_at) "              \
+                 "select q, k::bytea, '2000-01-01', t, '2030-01-01 11:00+00' from (values (1, 'few', 0.9), "        \
+                 "(1, 'full', 1), (1, 'new', null), (2, 'free', 0)) as g (q, k, t)",                         \
+        .params = { NOW, "10", NOW },                                                                        \
+        .query = GROUPS_NOW, .found = "1:few:0"                                                              \
     }
 
 #endif

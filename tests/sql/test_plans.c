@@ -78,7 +78,7 @@ static const struct planned planned[] = {
     { SQL_SHOW_PREDECESSORS, HOT, "1" },
     { SQL_DELETE_JOBS, HOT, KEYS ", now()" },
     { SQL_STUCK_GROUPS, 0, "now(), 100" },
-    { SQL_PRUNE_GROUPS, 0, "now(), 100" },
+    { SQL_PRUNE_GROUPS, 0, "now(), 100, now()" },
     { SQL_CLAIM_KEYS, HOT, KEYS ", now(), 1" },
     { SQL_CLAIM_IN_TXN, HOT | SORTS, "'{1,2}', '{0,0}', '{5,5}', 20, now(), 1" },
     { SQL_CLAIM_SCAN, HOT, "1, 0, 5, 20, now(), 1" },
