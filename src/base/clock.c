@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "base/saturate.h"
+
 static int64_t turn_mono, turn_unix;
 static int64_t latest;   /* last value of the monotonic clock */
 static int64_t db_ahead; /* the database's clock minus the monotonic clock */
@@ -70,6 +72,10 @@ int64_t clock_mono_now(void) {
 
 int64_t clock_latest(void) {
     return latest;
+}
+
+int64_t clock_rest_end(int64_t began_us, int64_t times, int64_t most_us) {
+    return clock_mono() + int64_least((clock_mono() - began_us) * times, most_us);
 }
 
 void clock_db_reached(int64_t db_us) {

@@ -23,6 +23,10 @@ int64_t clock_mono_now(void);
 /* The last value that was read from the monotonic clock. Reads nothing. */
 int64_t clock_latest(void);
 
+/* clock_mono() at the end of the rest after a search that began at began_us: `times` its duration, at most most_us. A
+ * server or a database that stood still makes the duration long, although the search took no work. */
+int64_t clock_rest_end(int64_t began_us, int64_t times, int64_t most_us);
+
 /* Sets the estimate: the database's clock was db_us when the monotonic clock was mono_us. */
 void clock_sync_db(int64_t db_us, int64_t mono_us);
 /* Sets the first estimate from several queries at start: the database's clock was db_us at some time between the two

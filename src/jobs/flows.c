@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/saturate.h"
 #include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -27,7 +26,7 @@
 #define EXPIRED_LIMIT 1000
 /* The next search waits for this many times the duration of the last one, and at least a second after the last page. The
  * most time is for a server or a database that stood still: its search took no work. */
-#define LOOK_SHARE 20
+#define LOOK_TIMES 20
 #define LOOK_REST_MOST_US (2 * US_PER_S)
 /* Settled jobs stay for a while: a client may name them as predecessors. Complete batches stay for a day. With failed or
  * cancelled jobs they stay for 30 days, because these may be revived. */
@@ -278,9 +277,7 @@ static void holds_look_begin(struct params *p) {
 
 /* clock_mono() at the end of the rest after a search. */
 static int64_t flow_rest_end(int64_t sent_us) {
-    int64_t now = clock_mono(), rest = (now - sent_us) * LOOK_SHARE;
-
-    return now + int64_least(rest, LOOK_REST_MOST_US);
+    return clock_rest_end(sent_us, LOOK_TIMES, LOOK_REST_MOST_US);
 }
 
 /* The columns are id and has_ended. The last row is the last job of the page. After the last page, the next search begins

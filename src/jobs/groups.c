@@ -18,10 +18,12 @@
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
 #define MAX_TRIES 4
 #define LOOK_LIMIT 1000
-/* The next search for stuck groups waits for this many times the duration of the last one. */
-#define LOOK_SHARE 20
-/* A search passes over the dead rows of all groups. With many of them, the pause is longer. */
-#define DEAR_LOOK_SHARE 200
+/* The next search for stuck groups waits for this many times the duration of the last one, and at most so long. */
+#define LOOK_TIMES 20
+#define LOOK_REST_MOST_US (20 * US_PER_S)
+/* A search passes over the dead rows of all groups. With many of them, the rest is longer. */
+#define DEAR_LOOK_TIMES 200
+#define DEAR_LOOK_REST_MOST_US (60 * US_PER_S)
 #define UNUSED_US (600 * US_PER_S)
 /* A job that is committed so long after its id was made may be missed by a search that does not begin at the first job.
  * The search goes back five seconds, because the clocks of servers differ: next_in_groups.sql. */
@@ -249,14 +251,18 @@ static void groups_look_begin(struct params *p) {
     params_set_int4(p, 1, LOOK_LIMIT);
 }
 
+static int64_t groups_rest_end(void) {
+    if (dead_rows_of_jobs() > DEAD_ROWS_FEW)
+        return clock_rest_end(groups_search.sent_us, DEAR_LOOK_TIMES, DEAR_LOOK_REST_MOST_US);
+    return clock_rest_end(groups_search.sent_us, LOOK_TIMES, LOOK_REST_MOST_US);
+}
+
 static void groups_look_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         groups_check(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY),
                      true);
-    groups_search.next_us =
-        clock_mono() + (clock_mono() - groups_search.sent_us) *
-                           (dead_rows_of_jobs() > DEAD_ROWS_FEW ? DEAR_LOOK_SHARE : LOOK_SHARE);
+    groups_search.next_us = groups_rest_end();
 }
 
 /* The next search comes at the next call. */

@@ -9,7 +9,7 @@
 /*
  * Groups: their jobs run strictly one after another. Only the first job of a group is visible to claims. After a
  * job of a group is added or has ended, the server releases the next job in a separate transaction. If the server
- * fails before that, the leader finds the group within seconds.
+ * fails before that, the leader finds the group within seconds, or within a minute if there are many dead rows.
  */
 
 /* A job of the group has ended, and that is committed. */

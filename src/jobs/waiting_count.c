@@ -9,8 +9,9 @@
 
 /* Rows of a page. */
 #define WAITING_PAGE 20000
-/* The next page waits for this many times the duration of the last one. */
-#define WAITING_SHARE 20
+/* The next page waits for this many times the duration of the last one, and at most so long. */
+#define WAITING_TIMES 20
+#define WAITING_REST_MOST_US (2 * US_PER_S)
 /* The next pass begins after this time. */
 #define WAITING_PAUSE_US US_PER_S
 
@@ -80,16 +81,16 @@ static void waiting_end_pass(void) {
 
 /* The page after the last one is empty. */
 static void waiting_page_end(struct task *t, const PGresult *rows) {
-    int64_t pause_us = (clock_mono() - counts.sent_us) * WAITING_SHARE;
+    int64_t pass_us = clock_mono() + WAITING_PAUSE_US;
 
     (void)t;
+    counts.next_us = clock_rest_end(counts.sent_us, WAITING_TIMES, WAITING_REST_MOST_US);
     for (int i = 0; i < PQntuples(rows); i++)
         waiting_row(rows, i);
     if (PQntuples(rows) == 0) {
         waiting_end_pass();
-        pause_us = pause_us > WAITING_PAUSE_US ? pause_us : WAITING_PAUSE_US;
+        counts.next_us = counts.next_us > pass_us ? counts.next_us : pass_us;
     }
-    counts.next_us = clock_mono() + pause_us;
 }
 
 /* The next tick reads the page again. */

@@ -55,6 +55,17 @@ static void follows_times_of_other_servers(void **state) {
     assert_true(db_now() >= before + 400 * US_PER_MS);
 }
 
+/* The rest is in proportion to the duration, and ends soon after a standstill. */
+static void rests_have_a_limit(void **state) {
+    int64_t now;
+
+    (void)state;
+    clock_turn();
+    now = clock_mono();
+    assert_int_equal(clock_rest_end(now - 3, 20, US_PER_S), now + 60);
+    assert_int_equal(clock_rest_end(now - 10 * US_PER_S, 20, US_PER_S), now + US_PER_S);
+}
+
 /* The clock of a server was not set back with the others, or is wrong. */
 static void times_far_ahead_are_ignored(void **state) {
     int64_t before;
@@ -104,6 +115,7 @@ int main(void) {
         cmocka_unit_test(times_far_ahead_are_ignored),
         cmocka_unit_test(best_of_the_first_answers),
         cmocka_unit_test(stands_for_a_turn),
+        cmocka_unit_test(rests_have_a_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
