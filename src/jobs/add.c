@@ -17,6 +17,7 @@
 #include "jobs/groups.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
+#include "jobs/prune.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/job_events.h"
@@ -29,7 +30,7 @@
 #define ROW_BYTES 120
 /* About the bytes of a divided task that are sent in one turn. */
 #define PART_BYTES ((size_t)4 * 1024 * 1024)
-/* Keys deleted by one statement. The next run, a minute later, deletes more. */
+/* Keys deleted by one statement. */
 #define PRUNE_LIMIT 10000
 #define FLOW_FOUND_US (30 * US_PER_S)
 #define FLOW_TRIES 3
@@ -303,24 +304,27 @@ static void add_left(struct add *a) {
         add_count_accepted(a->q, -(int64_t)a->count);
 }
 
+static void add_job_entered(const struct add *a, size_t i, bool delayed) {
+    struct job_times at = add_job_times(a, i);
+
+    job_entered(&(struct job_row){ .q = a->q,
+                                   .key = add_job_key(a, i),
+                                   .delayed = delayed,
+                                   .leased = a->to != NULL,
+                                   .wake_at = at.wake_at,
+                                   .expires_at = at.expires_at,
+                                   .retry = (int32_t)a->opt.retry,
+                                   .group = a->opt.group },
+                JOB_ADDED);
+}
+
 static void add_committed(struct add *a) {
     if (add_is_apart(a)) {
         position_receive(&a->q->scan, add_job_key(a, a->at_front ? a->count - 1 : 0));
         queue_note_apart(a->q, a->req->started_us);
     }
-    for (size_t i = 0; i < a->count; i++) {
-        struct job_times at = add_job_times(a, i);
-
-        job_entered(&(struct job_row){ .q = a->q,
-                                       .key = add_job_key(a, i),
-                                       .delayed = add_is_delayed(a),
-                                       .leased = a->to != NULL,
-                                       .wake_at = at.wake_at,
-                                       .expires_at = at.expires_at,
-                                       .retry = (int32_t)a->opt.retry,
-                                       .group = a->opt.group },
-                    JOB_ADDED);
-    }
+    for (size_t i = 0; i < a->count; i++)
+        add_job_entered(a, i, add_is_delayed(a));
     if (a->to != NULL)
         add_hand_over(a);
 }
@@ -339,13 +343,15 @@ static void add_reply(struct add *a, const struct added *result) {
     req_end(a->req);
 }
 
-/* Deletes the job by a request of the server itself, whose reply is dropped. The job may wait for other jobs. */
-static void add_remove(struct job_key key) {
-    struct req *r = req_new(0, NULL, NULL, req_free);
+/* Deletes the jobs by requests of the server itself, whose replies are dropped. The jobs may wait for other jobs. */
+static void add_remove_if_given_up(const struct add *a) {
+    for (size_t i = 0; i < a->count && a->given_up; i++) {
+        struct req *r = req_new(0, NULL, NULL, req_free);
 
-    job_ids_set(r, key);
-    r->task.op = &op_delete_jobs;
-    batch_add(&r->task);
+        job_ids_set(r, add_job_key(a, i));
+        r->task.op = &op_delete_jobs;
+        batch_add(&r->task);
+    }
 }
 
 /* added: the statement inserted the jobs. False after a lost first try, because bootstrap.c has counted its jobs.
@@ -360,8 +366,7 @@ static void add_finish(struct add *a, bool added) {
     if (added)
         add_committed(a);
     result = add_result(a);
-    for (size_t i = 0; i < a->count && a->given_up; i++)
-        add_remove(add_job_key(a, i));
+    add_remove_if_given_up(a);
     result.len = queue_len(a->q) + uncounted;
     result.len = result.len > 0 ? result.len : 0;
     add_reply(a, &result);
@@ -424,8 +429,7 @@ static bool add_flow_found_or_reply(struct add *a) {
     if (clock_db() - a->made_us < FLOW_FOUND_US)
         return true;
     add_left(a);
-    for (size_t i = 0; i < a->count && a->given_up; i++)
-        add_remove(add_job_key(a, i));
+    add_remove_if_given_up(a);
     req_outcome_unknown(a->req);
     return false;
 }
@@ -466,32 +470,10 @@ enum flow_verdict {
     FLOW_CANCELLED,
 };
 
-static void add_flow_enter(const struct add *a, size_t i) {
-    struct job_times at = add_job_times(a, i);
-
-    job_entered(&(struct job_row){ .q = a->q,
-                                   .key = add_job_key(a, i),
-                                   .delayed = a->opt.delay > 0,
-                                   .wake_at = at.wake_at,
-                                   .expires_at = at.expires_at,
-                                   .retry = (int32_t)a->opt.retry,
-                                   .group = a->opt.group },
-                JOB_ADDED);
-}
-
 /* Another session may have ended the predecessor just now: the next statement sees the effect. A client transaction
  * fails as a whole, and client_txn.c repeats it. */
 static bool add_flow_tries_again(struct add *a) {
     return !a->given_up && ++a->flow_tries < FLOW_TRIES;
-}
-
-static void add_flow_end(const struct add *a, size_t i, enum flow_verdict verdict) {
-    if (verdict == FLOW_ADDED)
-        add_flow_enter(a, i);
-    if (verdict == FLOW_CANCELLED)
-        flow_job_ended(a->ids[i]);
-    if (a->given_up)
-        add_remove(add_job_key(a, i));
 }
 
 /* All jobs of a request have the same verdict, because the statement judges them alike. */
@@ -508,8 +490,13 @@ static void add_flow_judged(struct add *a, enum flow_verdict verdict) {
         return;
     }
     add_left(a);
-    for (size_t i = 0; i < a->count; i++)
-        add_flow_end(a, i, verdict);
+    for (size_t i = 0; i < a->count; i++) {
+        if (verdict == FLOW_ADDED)
+            add_job_entered(a, i, a->opt.delay > 0);
+        if (verdict == FLOW_CANCELLED)
+            flow_job_ended(a->ids[i]);
+    }
+    add_remove_if_given_up(a);
     add_reply(a, &result);
 }
 
@@ -687,18 +674,30 @@ static void add_unique_done(struct task **tasks, size_t count, const PGresult *r
     }
 }
 
-static void add_prune_begin(struct params *p) {
-    params_set_time(p, 0, clock_db());
-    params_set_int4(p, 1, PRUNE_LIMIT);
-}
-
-OPERATION(prune_keys, .alone = true, .begin = add_prune_begin);
+static struct prune key_pages = { .task = { .op = &op_prune_keys, .rows = 1 } };
+static int64_t key_page_from = TIME_BEGINNING;
 
 void add_prune_keys(void) {
-    static struct task prune = { .op = &op_prune_keys, .rows = 1 };
-
-    batch_add_idle(&prune);
+    prune_start(&key_pages);
 }
+
+static void add_prune_begin(struct params *p) {
+    prune_sent(&key_pages);
+    params_set_time(p, 0, clock_db());
+    params_set_int4(p, 1, PRUNE_LIMIT);
+    params_set_time(p, 2, key_page_from);
+}
+
+/* The next page does not pass over the dead rows of this one. */
+static void add_prune_done(struct task *t, const PGresult *rows) {
+    bool is_full = PQntuples(rows) > 0;
+
+    (void)t;
+    key_page_from = is_full ? row_time(rows, 0, COL_PRUNE_KEYS_UNTIL) : TIME_BEGINNING;
+    prune_ended(&key_pages, is_full);
+}
+
+OPERATION(prune_keys, .alone = true, .begin = add_prune_begin, .on_end = add_prune_done);
 
 /* ---- operations ---- */
 

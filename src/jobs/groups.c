@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/node.h"
@@ -12,12 +13,15 @@
 #include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
+#include "jobs/prune.h"
 #include "queue/follow_up.h"
 #include "queue/queue_limits.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
 #define MAX_TRIES 4
 #define LOOK_LIMIT 1000
+/* Groups of a page. */
+#define PRUNE_LIMIT 1000
 /* The next search for stuck groups waits for this many times the duration of the last one, and at most so long. */
 #define LOOK_TIMES 20
 #define LOOK_REST_MOST_US (20 * US_PER_S)
@@ -276,17 +280,40 @@ OPERATION(stuck_groups, .alone = true, .begin = groups_look_begin, .on_end = gro
 
 /* ---- unused groups ---- */
 
-static struct task prune = { .op = &op_prune_groups, .rows = 1 };
+/* The pages end with one that is not full. */
+static struct {
+    struct prune pages;
+    int32_t queue_id; /* with key: the last group of the page before; 0: the next page is the first */
+    struct buf key;
+} unused_groups = { .pages = { .task = { .op = &op_prune_groups, .rows = 1 } } };
 
 void groups_prune(void) {
     if (node_is_leader())
-        batch_add_idle(&prune);
+        prune_start(&unused_groups.pages);
 }
 
 static void groups_prune_begin(struct params *p) {
+    prune_sent(&unused_groups.pages);
     params_set_time(p, 0, clock_db() - UNUSED_US);
-    params_set_int4(p, 1, LOOK_LIMIT);
+    params_set_int4(p, 1, PRUNE_LIMIT);
     params_set_time(p, 2, clock_db());
+    params_set_int4(p, 3, unused_groups.queue_id);
+    params_set_bytea(p, 4, (struct slice){ buf_ptr(&unused_groups.key), buf_len(&unused_groups.key) });
 }
 
-OPERATION(prune_groups, .alone = true, .begin = groups_prune_begin);
+static void groups_prune_done(struct task *t, const PGresult *rows) {
+    bool is_full = PQntuples(rows) > 0;
+
+    (void)t;
+    buf_reset(&unused_groups.key, 0);
+    unused_groups.queue_id = 0;
+    if (is_full) {
+        struct slice key = row_bytes(rows, 0, COL_PRUNE_GROUPS_KEY);
+
+        unused_groups.queue_id = row_int4(rows, 0, COL_PRUNE_GROUPS_QUEUE_ID);
+        buf_append(&unused_groups.key, key.ptr, key.len);
+    }
+    prune_ended(&unused_groups.pages, is_full);
+}
+
+OPERATION(prune_groups, .alone = true, .begin = groups_prune_begin, .on_end = groups_prune_done);

@@ -33,6 +33,10 @@
     "queue_id, "                                                                                       \
     "key) from pgdisque.job_group"
 
+#define FOUR_UNUSED                                                   \
+    "insert into pgdisque.job_group (queue_id, key, used_at) values " \
+    "(1, 'a', '2000-01-01'), (1, 'b', '2000-01-01'), (2, 'a', '2000-01-01'), (2, 'b', '2000-01-01')"
+
 #define GROUP_CASES                                                                                          \
     { SQL_ADD_MISSING,                                                                                       \
       "they wait; existing jobs are not changed",                                                            \
@@ -276,23 +280,32 @@
                              "(2, 'group-rate-period', '10')",                                               \
           .params = { NOW, "10" },                                                                           \
           .rows = "1 \"a\"; 2 \"b\"" },                                                                      \
-    { SQL_PRUNE_GROUPS, "those without jobs, if unused since then",                                          \
-      .jobs = "1/0/4 ready=infinity",                                                                        \
-      .setup = IN_GROUPS                                                                                     \
-      "; " GROUP_A("1") "; insert into pgdisque.job_group (queue_id, key, used_at) "                         \
-                        "values (2, 'b', '2000-01-01'), (2, 'used', '2040-01-01'); "                         \
-                        "update pgdisque.job_group set used_at = '2000-01-01' where key = 'a'",              \
-      .params = { NOW, "10", NOW },                                                                          \
-      .query = GROUPS_NOW, .found = "1:a:0:1:0 2:used:0" },                                                  \
+        { SQL_PRUNE_GROUPS,                                                                                  \
+          "those without jobs, if unused since then",                                                        \
+          .jobs = "1/0/4 ready=infinity",                                                                    \
+          .setup = IN_GROUPS                                                                                 \
+          "; " GROUP_A("1") "; insert into pgdisque.job_group (queue_id, key, used_at) "                     \
+                            "values (2, 'b', '2000-01-01'), (2, 'used', '2040-01-01'); "                     \
+                            "update pgdisque.job_group set used_at = '2000-01-01' where key = 'a'",          \
+          .params = { NOW, "10", NOW, "0", "x" },                                                            \
+          .query = GROUPS_NOW,                                                                               \
+          .found = "1:a:0:1:0 2:used:0" },                                                                   \
+        { SQL_PRUNE_GROUPS,      "those of a page; after a full page there may be more",                     \
+          .setup = FOUR_UNUSED,  .params = { NOW, "2", NOW, "1", "a" },                                      \
+          .rows = "2 \"a\"",     .query = GROUPS_NOW,                                                        \
+          .found = "1:a:0 2:b:0" },                                                                          \
+        { SQL_PRUNE_GROUPS,     "those of the last page",                                                    \
+          .setup = FOUR_UNUSED, .params = { NOW, "2", NOW, "2", "a" },                                       \
+          .query = GROUPS_NOW,  .found = "1:a:0 1:b:0 2:a:0" },                                              \
     {                                                                                                        \
         SQL_PRUNE_GROUPS, "not those that lack tokens of a rate",                                            \
-        .setup = "insert into pgdisque.queue_setting values (1, 'group-rate', '2'), "                        \
-                 "(1, 'group-rate-period', '3600'), (1, 'group-rate-burst', '3'); "                          \
-                 "insert into pgdisque.job_group (queue_id, key, used_at, tokens, settled_at) "              \
-                 "select q, k::bytea, '2000-01-01', t, '2030-01-01 11:00+00' from (values (1, 'few', 0.9), "        \
-                 "(1, 'full', 1), (1, 'new', null), (2, 'free', 0)) as g (q, k, t)",                         \
-        .params = { NOW, "10", NOW },                                                                        \
-        .query = GROUPS_NOW, .found = "1:few:0"                                                              \
+            .setup =                                                                                         \
+                "insert into pgdisque.queue_setting values (1, 'group-rate', '2'), "                         \
+                "(1, 'group-rate-period', '3600'), (1, 'group-rate-burst', '3'); "                           \
+                "insert into pgdisque.job_group (queue_id, key, used_at, tokens, settled_at) "               \
+                "select q, k::bytea, '2000-01-01', t, '2030-01-01 11:00+00' from (values (1, 'few', 0.9), "  \
+                "(1, 'full', 1), (1, 'new', null), (2, 'free', 0)) as g (q, k, t)",                          \
+            .params = { NOW, "10", NOW, "0", "x" }, .query = GROUPS_NOW, .found = "1:few:0"                  \
     }
 
 #endif

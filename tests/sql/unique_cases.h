@@ -78,15 +78,23 @@
         { SQL_PRUNE_KEYS,                                                                                    \
           "keys whose time is over, to the microsecond",                                                     \
           .setup = UNIQUE_KEYS,                                                                              \
-          .params = { NOW, "10" },                                                                           \
+          .params = { NOW, "10", "-infinity" },                                                              \
           .query = "select string_agg(encode(key, 'escape'), ' ') from pgdisque.unique_key",                 \
           .found = "passing" },                                                                              \
         { SQL_PRUNE_KEYS,                                                                                    \
-          "no more than the limit, the oldest first",                                                        \
+          "no more than the limit, the oldest first: there may be more",                                     \
           .setup = UNIQUE_KEYS "; update pgdisque.unique_key set until = until - interval '1 hour'",         \
-          .params = { NOW, "1" },                                                                            \
+          .params = { NOW, "1", "-infinity" },                                                               \
+          .rows = "11:00:00",                                                                                \
           .query = "select string_agg(encode(key, 'escape'), ' ') from pgdisque.unique_key",                 \
           .found = "passing" },                                                                              \
+        { SQL_PRUNE_KEYS,                                                                                    \
+          "from a time on",                                                                                  \
+          .setup = UNIQUE_KEYS "; update pgdisque.unique_key set until = until - interval '1 hour'",         \
+          .params = { NOW, "1", "@12:00:00" },                                                               \
+          .rows = "12:00:00",                                                                                \
+          .query = "select string_agg(encode(key, 'escape'), ' ') from pgdisque.unique_key",                 \
+          .found = "ended" },                                                                                \
         { SQL_ADD_UNIQUE,                                                                                    \
           "a delivered job until whose start a key was taken gives the key up",                              \
           .jobs = "1/0/1 owner=3 deliveries=1 ready=12:30:00; 1/0/2 nacks=1",                                \
