@@ -26,6 +26,9 @@
 #define SWEEP_QUEUES 1000
 /* Maximum of queues examined in one turn, to find queues with expired jobs. */
 #define SWEEP_LOOKS 20000
+/* The ids of an hour: 41 bits of an id are milliseconds. The transaction of an SQL function may commit an insert so long
+ * after it made the id. */
+#define LATE_IDS (INT64_C(3600 * 1000) << 22)
 
 /* Rows that a search found, for one statement of the write connection. */
 struct change {
@@ -268,17 +271,23 @@ OPERATION(wake_due, .alone = true, .encode = due_encode, .on_end = due_done, .fa
 struct sweep {
     struct task task;
     int32_t queue_id;
-    int64_t from_id;
+    int64_t from_id, to_id;
+    bool is_retry; /* of the first job that earlier sweeps have left */
 };
 
-static int64_t sweep_to; /* the newest id that has expired */
-static size_t sweeps;    /* statements that run */
+static size_t sweeps; /* tasks that run */
 
-static void sweep_queue(struct queue *q) {
+void expire_in_order_from(struct queue *q, int64_t id) {
+    q->swept_id = int64_minus(id, LATE_IDS);
+}
+
+static void sweep_queue(struct queue *q, int64_t from_id, int64_t to_id, bool is_retry) {
     struct sweep *s = xcalloc(1, sizeof *s);
 
     s->queue_id = q->id;
-    s->from_id = q->swept_id;
+    s->from_id = from_id;
+    s->to_id = to_id;
+    s->is_retry = is_retry;
     task_init(&s->task, &op_expire_in_order);
     sweeps++;
     batch_add(&s->task);
@@ -290,20 +299,24 @@ static uint32_t looks(void) {
 
 void expire_look_in_order(void) {
     static uint32_t next_slot;
+    /* The newest id that has expired. */
+    int64_t to_id = job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S);
 
     if (sweeps > 0)
         return;
-    sweep_to = job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S);
     for (uint32_t left = looks(); left > 0 && sweeps < SWEEP_QUEUES; left--) {
         struct queue *q = queue_at(next_slot++ % queue_slots());
 
-        if (q != NULL && q->id != 0 && q->counters.total > 0 && q->swept_id < sweep_to)
-            sweep_queue(q);
+        if (q == NULL || q->id == 0 || q->counters.total <= 0)
+            continue;
+        if (q->left_id != 0)
+            sweep_queue(q, int64_minus(q->left_id, 1), q->left_id, true);
+        if (q->swept_id < to_id)
+            sweep_queue(q, q->swept_id, to_id, false);
     }
 }
 
 static void sweep_begin(struct params *p) {
-    params_set_int8(p, 3, sweep_to);
     params_set_int4(p, 4, LIMIT);
     params_set_time(p, 5, clock_db());
 }
@@ -314,6 +327,7 @@ static void sweep_encode(struct params *p, struct task *t) {
     params_int4(p, 0, s->queue_id);
     params_int2(p, 1, 0);
     params_int8(p, 2, s->from_id);
+    params_int8(p, 3, s->to_id);
 }
 
 static void sweep_end(struct sweep *s) {
@@ -321,17 +335,62 @@ static void sweep_end(struct sweep *s) {
     free(s);
 }
 
-/* If the result has as many rows as the limit, the queues may have more. They are swept again from the same key.
- * That is cheap, because the rows that were found are gone. */
+/* The queue remembers the first such job. */
+static void sweep_note_left(struct job_key key) {
+    struct queue *q = queue_find_id(key.queue_id);
+
+    if (q != NULL && (q->left_id == 0 || key.id < q->left_id))
+        q->left_id = key.id;
+}
+
+/* Returns the number of jobs that expired. */
+static int sweep_rows(const PGresult *rows) {
+    int expired = 0;
+
+    for (int i = 0; i < PQntuples(rows); i++) {
+        if (row_null(rows, i, COL_EXPIRE_IN_ORDER_QUEUED_SINCE)) {
+            sweep_note_left(row_full_key(rows, i, COL_EXPIRE_IN_ORDER_QUEUE_ID));
+        } else {
+            expire(rows, i);
+            expired++;
+        }
+    }
+    return expired;
+}
+
+/* After a retry that did not leave its job, the next sweep finds the other jobs that were left. A sweep that another id
+ * has set back begins again. */
+static void sweep_settle(const struct sweep *s, bool has_more) {
+    struct queue *q = queue_find_id(s->queue_id);
+
+    if (q == NULL)
+        return;
+    if (s->is_retry && q->left_id != s->to_id)
+        q->swept_id = int64_least(q->swept_id, s->to_id);
+    if (!s->is_retry && q->swept_id == s->from_id && !has_more)
+        q->swept_id = s->to_id;
+}
+
+/* A retry that leaves its job sets left_id again. */
+static void sweep_forget_left(const struct sweep *s) {
+    struct queue *q = queue_find_id(s->queue_id);
+
+    if (q != NULL && s->is_retry)
+        q->left_id = 0;
+}
+
+/* If as many jobs expired as the limit, the queues may have more. They are swept again from the same key. That is cheap,
+ * because the rows of these jobs are gone. */
 static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++)
-        expire(rows, i);
+    bool has_more;
+
+    for (size_t i = 0; i < count; i++)
+        sweep_forget_left(CONTAINER_OF(tasks[i], struct sweep, task));
+    has_more = sweep_rows(rows) >= LIMIT;
     for (size_t i = 0; i < count; i++) {
         struct sweep *s = CONTAINER_OF(tasks[i], struct sweep, task);
-        struct queue *q = queue_find_id(s->queue_id);
 
-        if (q != NULL && PQntuples(rows) < LIMIT)
-            q->swept_id = sweep_to;
+        sweep_settle(s, has_more);
         sweep_end(s);
     }
 }

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include "batch/op.h"
 
+struct queue;
+
 /*
  * Ends of delays and of times to live. Jobs with a delay, or with a time to live other than the default, are found
  * by the index on wake_at. All others expire in the order of their keys, so a range of ids finds them. No statement
@@ -18,7 +20,10 @@ void expire_reset_scan(void);
 void expire_wake(void);
 /* Time of the next search, clock_db(). INT64_MAX: a search runs, or no job is known. */
 int64_t expire_next_wake(void);
-/* Sends the query for expired jobs with the default time to live. */
+/* Sends the query for expired jobs with the default time to live. A job whose row another session has locked is left. The
+ * first of these jobs is tried again until it has gone. Then the other ones are found. */
 void expire_look_in_order(void);
+/* The job with this id is the first one of the queue that is known. Earlier jobs may be committed within the next hour. */
+void expire_in_order_from(struct queue *q, int64_t id);
 
 #endif

@@ -132,12 +132,12 @@ static void recount_end(bool ok) {
 
 /* A job without an order of expiry by its key has its own time. */
 static void note_oldest(struct queue *q, const PGresult *rows, int row) {
-    int64_t before = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
-                         ? recount.begun_id
-                         : int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID), 1);
+    int64_t first = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
+                        ? recount.begun_id
+                        : row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID);
 
-    if (q->swept_id == 0 || before < q->swept_id)
-        q->swept_id = before;
+    if (q->swept_id == 0 || first <= q->swept_id)
+        expire_in_order_from(q, first);
 }
 
 static void note_count(struct noted_queue *n, const PGresult *rows, int row) {

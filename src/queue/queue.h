@@ -95,9 +95,10 @@ struct queue {
     int64_t asked_us;        /* clock_mono() when HISTORY last asked for it; 0: it is kept without that */
     struct histogram *waits; /* NULL: none; the waits of its jobs until their first delivery */
     struct quantiles *recent_waits; /* NULL: none; queue_latency.h */
-    int64_t leases;                 /* leases of its jobs that this server watches */
-    int64_t own_leases;             /* the part of them that this server gave */
+    int32_t leases;                 /* leases of its jobs that this server watches */
+    int32_t own_leases;             /* the part of them that this server gave */
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */
+    int64_t left_id;  /* except some, of which this is the first; 0: none */
     struct queue_counters counters;
     struct scan_position scan;
     const struct queue_work *work; /* queue_idle, or its own record; queue_work.h */

@@ -56,7 +56,7 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1}", "{0}", "{1}", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 - f -", .left = "" },
     { SQL_EXPIRE_IN_ORDER, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 deliveries=2 attempts=2 owner=3",
-      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 - f -",
+      .params = { "{1}", "{0}", "{0}", "{9}", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 - f -",
       .left = "" },
     { SQL_REQUEUE_JOBS,
       "NACK: its delay and error; a delay of 0 is none; never past the end; the last one dies",
@@ -265,7 +265,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_EXPIRE_IN_ORDER, "a job becomes a dead letter if its queue keeps expired jobs",
       .setup = "insert into pgdisque.queue_setting values (1, 'expired', 'dead'); call test.put('1/0/1 "
                "expires=11:00:00')",
-      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 11:00:00 11:00:00 60 - t -",
+      .params = { "{1}", "{0}", "{0}", "{9}", "9", NOW }, .rows = "1 0 1 11:00:00 11:00:00 60 - t -",
       .left = "", .query = "select count(*) from pgdisque.dead_job where attempts is null", .found = "1" },
     { SQL_RELEASE_HELD, "the last attempt is reported",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3",

@@ -145,7 +145,7 @@ static const struct planned planned[] = {
     { SQL_DELETE_DEAD, HOT, KEYS ", '{0,1}'" },
     { SQL_DEQUEUE_JOBS, HOT, KEYS ", now(), 1" },
     { SQL_DROP_QUEUES, 0, "'{1,2}', 'a'" },
-    { SQL_EXPIRE_IN_ORDER, HOT, KEYS ", 100, 100, now()" },
+    { SQL_EXPIRE_IN_ORDER, HOT, KEYS ", '{100,100}', 100, now()" },
     { SQL_FIND_QUEUES, HOT, "'{1,2}'" },
     { SQL_PAGE_QUEUES, HOT, "5, 20, now(), true" },
     { SQL_FENCE, 0, "'on'" },

@@ -11,6 +11,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/expire.h"
+#include "queue/settings.h"
 
 #define LOCK_TIMEOUT "55P03"
 #define BAD_DATA "22000"
@@ -18,7 +19,7 @@
 #define EPOCH_US INT64_C(946684800000000) /* of times in parameters and results */
 #define LIMIT 1000
 
-static struct op *const ops[] = { &op_wake_next, &op_wake_expired, &op_wake_due, NULL };
+static struct op *const ops[] = { &op_wake_next, &op_wake_expired, &op_wake_due, &op_expire_in_order, NULL };
 
 static struct db_conn *read_conn(void) {
     return fake_db.conns[1];
@@ -313,6 +314,86 @@ static void test_locked_table(void **state) {
     assert_true(is_search_due());
 }
 
+/* ---- in key order ---- */
+
+#define LEFT_ID 7
+
+/* The next statement sweeps this range of ids. */
+static void assert_swept(size_t i, int64_t from, int64_t to) {
+    const struct fake_statement *s = fake_sent(fake_write_conn(), 0);
+
+    assert_int_equal(fake_element(s, 2, i), from);
+    assert_int_equal(fake_element(s, 3, i), to);
+}
+
+static void sweep(size_t ranges) {
+    clock_turn();
+    expire_look_in_order();
+    assert_sent(fake_write_conn(), 1, SQL_EXPIRE_IN_ORDER);
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), 2), ranges);
+}
+
+static int64_t sweep_end_id(size_t i) {
+    return fake_element(fake_sent(fake_write_conn(), 0), 3, i);
+}
+
+static void leave_job(int64_t id) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(COLUMNS_EXPIRE_IN_ORDER) };
+
+    set_key(rows[0], 0, id);
+    fake_commit(fake_write_conn(), rows);
+}
+
+/* Until the next millisecond. */
+static void wait_for_ids(int64_t end) {
+    for (; job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S) <= end; clock_turn())
+        continue;
+}
+
+/* A sweep leaves a locked job, and goes on behind it. The job is tried alone, until it has gone. Then its range is swept
+ * again. */
+static void test_left_job(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t end;
+
+    (void)state;
+    queue_count_total(q, 1);
+    q->swept_id = 1;
+    sweep(1);
+    end = sweep_end_id(0);
+    leave_job(LEFT_ID);
+    for (int i = 0; i < 2; i++) {
+        wait_for_ids(end);
+        sweep(2);
+        assert_swept(0, LEFT_ID - 1, LEFT_ID);
+        assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 2, 1), end);
+        end = sweep_end_id(1);
+        leave_job(LEFT_ID);
+    }
+    wait_for_ids(end);
+    sweep(2);
+    fake_commit_empty(fake_write_conn());
+    sweep(1);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 2, 0), LEFT_ID);
+    fake_commit_empty(fake_write_conn());
+    queue_count_total(q, -1);
+}
+
+/* An id that is announced during a sweep sets the queue back. */
+static void test_early_id_during_a_sweep(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t early = job_id_at(clock_db() - 2 * JOB_DEFAULT_TTL * US_PER_S);
+
+    (void)state;
+    queue_count_total(q, 1);
+    q->swept_id = early + 1;
+    sweep(1);
+    expire_in_order_from(q, early);
+    fake_commit_empty(fake_write_conn());
+    assert_true(q->swept_id < early);
+    queue_count_total(q, -1);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(void) {
@@ -327,6 +408,8 @@ int main(void) {
         TEST(test_failures),
         TEST(test_lost_session),
         TEST(test_locked_table),
+        TEST(test_left_job),
+        TEST(test_early_id_during_a_sweep),
     };
 
     return cmocka_run_group_tests_name("expire", tests, group_start, fake_batch_stop);

@@ -114,6 +114,18 @@ static void test_expired_in_order(void **state) {
     assert_group_goes_on();
 }
 
+/* A job of an SQL function is committed after a job that was added later. */
+static void test_late_commit(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t early = job_id_at(clock_db() - 1800 * US_PER_S);
+
+    (void)state;
+    q->swept_id = job_id_at(clock_db());
+    job_entered(&(struct job_row){ .key = { q->id, 0, job_id_at(clock_db()) } }, JOB_ADDED);
+    assert_true(q->swept_id < early);
+    jobs_left(q, 1);
+}
+
 /* Columns of dead_letter_jobs.sql. */
 static void test_dead(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(11) };
@@ -175,6 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_expired, start, stop),
         cmocka_unit_test_setup_teardown(test_expired_in_order, start, stop),
+        cmocka_unit_test_setup_teardown(test_late_commit, start, stop),
         cmocka_unit_test_setup_teardown(test_dead, start, stop),
         cmocka_unit_test_setup_teardown(test_undelivered, start, stop),
         cmocka_unit_test_setup_teardown(test_deleted, start, stop),
