@@ -1,8 +1,8 @@
 -- Adds the jobs of ticks, and sets the next ticks of their schedules. Both are one transaction, so that a tick
 -- makes its jobs once, even if several servers try. A schedule that has changed since it was read is skipped. So is a
 -- schedule whose unique key an open SQL transaction may take: api_take_key(). A tick adds no job if its unique key is
--- taken. With overlap 1 it adds none while the job before it exists. With overlap 2 it deletes that job. Jobs that do
--- not hold the key any more lose it.
+-- taken. With overlap 1 it adds none while the job before it exists. With overlap 2 it deletes that job. If another
+-- session has locked that job, the tick stays due. Jobs that do not hold the key any more lose it.
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id, $11 tick. A row for each job;
 --         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now
@@ -32,41 +32,42 @@ locked as materialized (
     for update of s skip locked
 ),
 -- A schedule has a row for each of its ticks.
-mine as materialized (
+ready as materialized (
     select distinct l.*
     from locked as l
 ),
 -- REPRIORITIZE may have changed the rank of the job.
 unfinished as materialized (
-    select m.id as schedule_id, m.overlap, f.place
-    from mine as m
+    select s.id as schedule_id, s.overlap, f.place
+    from ready as s
     cross join generate_series(-255, 0) as r (rank)
     -- The limit lets the planner only search the whole key, one rank at a time.
     cross join lateral (
         select j.ctid as place
         from pgdisque.job as j
-        where j.queue_id = any (array[m.last_queue_id])
+        where j.queue_id = any (array[s.last_queue_id])
           and j.rank = r.rank::smallint
-          and j.id = m.last_id
+          and j.id = s.last_id
           and j.expires_at > $12::timestamptz
         limit 1
     ) as f
-    where m.overlap is not null
+    where s.overlap is not null
+),
+tried as materialized (
+    select u.schedule_id, u.place, coalesce({{lock_job(u.place)}}, false) as is_locked
+    from unfinished as u
+    join tick as t on t.schedule_id = u.schedule_id
+    where u.overlap = 2
+      and t.job_id is not null
+),
+mine as materialized (
+    select s.*
+    from ready as s
+    where not exists (select from tried as t where t.schedule_id = s.id and not t.is_locked)
 ),
 replaced as (
     delete from pgdisque.job as j
-    where j.ctid = any (array(
-        select d.ctid
-        from pgdisque.job as d
-        where d.ctid = any (array(
-            select u.place
-            from unfinished as u
-            join tick as t on t.schedule_id = u.schedule_id
-            where u.overlap = 2
-              and t.job_id is not null
-        ))
-        for update skip locked
-    ))
+    where j.ctid = any (array(select t.place from tried as t where t.is_locked))
     returning
         j.queue_id, j.rank, j.id, {{queued_since(j, $12::timestamptz)}} as queued_since, j.expires_at, j.retry,
         j.group_key, j.in_flow

@@ -555,6 +555,25 @@ static const char *fire(PGconn *conn, const char *id) {
     return call(conn, SQL_FIRE_SCHEDULES, params);
 }
 
+/* With overlap. */
+static const char *fire_two(PGconn *conn) {
+    const char *params[] = { "{1,2}",
+                             "{1,1}",
+                             "{@12:00:00,@12:00:00}",
+                             "{@13:00:00,@13:00:00}",
+                             "{@12:00:00,@12:00:00}",
+                             "{11,12}",
+                             "{@11:00:00,@11:00:00}",
+                             "{@13:00:00,@13:00:00}",
+                             "{NULL,NULL}",
+                             "{1,1}",
+                             "{@12:00:00,@12:00:00}",
+                             NOW,
+                             NULL };
+
+    return call(conn, SQL_FIRE_SCHEDULES, params);
+}
+
 /* A session does not wait for the session that fires, and does not fire the same tick again. */
 static void a_tick_is_fired_once(void **state) {
     (void)state;
@@ -570,6 +589,25 @@ static void a_tick_is_fired_once(void **state) {
     assert_string_equal(ids(fire(b, "{3}"), 2), "3");
     assert_string_equal(fire(a, "{4}"), "");
     expect_jobs("1/0/3 headers={\"tick\":null}");
+}
+
+/* A session has locked the job that a tick replaces. The tick stays due, and the job stays the only one. */
+static void a_tick_waits_for_the_job_that_it_replaces(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2 key=k");
+    assert_string_equal(
+        sql(a, "insert into pgdisque.schedule (name, next_at, cron, queue, body, missed, retry, ttl, "
+               "delay, priority, overlap, last_queue_id, last_id, unique_key) select n::text::bytea, "
+               "'2030-01-01 12:00+00', '', 'q', 'x', 1, 60, 60, 0, 0, 2, 1, n, case n when 2 then 'k' "
+               "end::bytea "
+               "from generate_series(1, 2) as n"),
+        "");
+    begin(a);
+    sql(a, "select from pgdisque.job where id = 2 for update");
+    assert_string_equal(ids(fire_two(b), 2), "11 1");
+    commit(a);
+    assert_string_equal(ids(fire_two(b), 2), "12 2");
+    assert_string_equal(sql(a, "select id from pgdisque.job order by id"), "11; 12");
 }
 
 /* ---- main ---- */
@@ -641,6 +679,7 @@ int main(void) {
         SESSIONS(two_servers_get_two_numbers),
         SESSIONS(a_server_that_returns_is_not_pruned),
         SESSIONS(a_tick_is_fired_once),
+        SESSIONS(a_tick_waits_for_the_job_that_it_replaces),
     };
 
     return run_sql_suite("sessions", tests, sizeof(tests) / sizeof(tests[0]));
