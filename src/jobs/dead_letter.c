@@ -56,7 +56,7 @@ static void dead_letter_end(struct dead_letter *b) {
 static void try_later(struct dead_letter *b) {
     if (!lease_known(b->key.id)) {
         lease_add(b->key, clock_db() + AGAIN_US);
-        lease_set_last(b->key.id);
+        lease_set_failed(b->key.id);
     }
     dead_letter_end(b);
 }

@@ -23,8 +23,9 @@ struct lease {
     int16_t rank;
     uint16_t owner;      /* number of another server, or 0 */
     uint32_t seen;       /* number of the last review in which it was added or seen */
-    unsigned holds : 28; /* each is a request of at least a hundred bytes, so the number is never reached */
+    unsigned holds : 27; /* each is a request of at least a hundred bytes, so the number is never reached */
     unsigned last : 1;
+    unsigned failed : 1;
     unsigned ahead : 1;     /* lease_add_ahead() */
     unsigned counted : 1;   /* in the leases of its queue */
     unsigned unwritten : 1; /* the name of its worker is not written yet */
@@ -164,7 +165,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
     l->end.due = until_us;
     l->row_until_us = row_until_us;
     l->owner = owner;
-    l->last = false;
+    l->last = l->failed = false;
     l->seen = review;
     if (l->holds == 0)
         heap_set(&ends, &l->end, until_us);
@@ -245,6 +246,13 @@ void lease_set_last(int64_t id) {
 
     if (l != NULL)
         l->last = true;
+}
+
+void lease_set_failed(int64_t id) {
+    struct lease *l = lease_find(id);
+
+    if (l != NULL)
+        l->last = l->failed = true;
 }
 
 static void lease_drop(struct lease *l) {
@@ -477,7 +485,7 @@ bool lease_take_ended(int64_t now_us, struct lease_end *end) {
     if (first == NULL || first->due > now_us)
         return false;
     l = CONTAINER_OF(first, struct lease, end);
-    *end = (struct lease_end){ lease_key(l), l->row_until_us, l->owner, l->last };
+    *end = (struct lease_end){ lease_key(l), l->row_until_us, l->owner, l->last, l->failed };
     lease_drop(l);
     return true;
 }

@@ -20,6 +20,7 @@ struct lease_end {
     int64_t row_until_us;
     uint16_t owner; /* number of the server that gave it, 0: this server */
     bool last;      /* set by lease_set_last() */
+    bool failed;    /* set by lease_set_failed() */
 };
 
 /* row_until_us is ready_at of the row, in clock_db(). It identifies one lease among those of a job. */
@@ -61,6 +62,8 @@ void lease_each_of_worker(struct slice name, size_t most, bool (*take)(void *arg
 /* Notes that this delivery is the last attempt: when the lease ends, the job is exhausted and is not queued
  * again. The next lease of the job clears this. */
 void lease_set_last(int64_t id);
+/* The same, for a lease that only delays the death of the job. Its failure was counted. */
+void lease_set_failed(int64_t id);
 /* Removes the lease. False if there was none. */
 bool lease_remove(int64_t id);
 /* The same, but true only if this server watched the lease, and the lease expected row_until_us in the row. Otherwise a

@@ -133,7 +133,8 @@ static void end_leases(void) {
             postpone(&end);
             continue;
         }
-        job_failed(end.key);
+        if (!end.failed)
+            job_failed(end.key);
         if (end.last) {
             dead_letter_job(end.key, NULL, NULL);
             continue;

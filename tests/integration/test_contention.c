@@ -443,6 +443,26 @@ static void test_due_job_in_a_locked_table(void **state) {
     redisFree(c);
 }
 
+/* The last delivery of a job ends while a session locks the job. It fails once, however often its death is tried. */
+static void test_death_of_a_locked_job(void **state) {
+    redisContext *c = client_open();
+    long long failed = info_number(c, "jobs_failed") + 1;
+
+    (void)state;
+    expect(c, "+OK", "CONFIG SET lock-patience 1");
+    (void)add_job(c, "dying", "dying", "RETRY 1 ATTEMPTS 1");
+    assert_non_null(strstr(ask(c, "GETJOB FROM dying"), "dying"));
+    run_sql("begin");
+    run_sql("select from pgdisque.job where body = 'dying' for update");
+    EVENTUALLY(info_number(c, "jobs_failed") >= failed);
+    HOLDS_FOR(4000, info_number(c, "jobs_failed") == failed);
+    run_sql("rollback");
+    EVENTUALLY(atoll(queue_field(c, "dying", "dead")) == 1);
+    assert_int_equal(info_number(c, "jobs_failed"), failed);
+    expect(c, "+OK", "CONFIG SET lock-patience 60");
+    redisFree(c);
+}
+
 /* A transaction of a client waits, and others do not. */
 static void test_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
@@ -478,6 +498,7 @@ int main(void) {
         LOCKING(test_transaction),
         LOCKING(test_key_in_an_open_transaction),
         LOCKING(test_due_job_in_a_locked_table),
+        LOCKING(test_death_of_a_locked_job),
         LOCKING(test_patience),
         LOCKING(test_rows_of_jobs),
         LOCKING(test_rows_of_queues),

@@ -234,6 +234,22 @@ static void test_overdue(void **state) {
     assert_int_equal(offered, 1 + 3 + 5);
 }
 
+/* The mark is that of one lease. */
+static void test_failed(void **state) {
+    struct lease_end end;
+
+    (void)state;
+    lease_add(key_of(1), 100);
+    lease_set_failed(1);
+    assert_true(lease_take_ended(100, &end));
+    assert_true(end.last && end.failed);
+    lease_add(key_of(1), 200);
+    lease_set_failed(1);
+    lease_add(key_of(1), 300);
+    assert_true(lease_take_ended(300, &end));
+    assert_false(end.last || end.failed);
+}
+
 static void test_end_in_row(void **state) {
     struct lease_end end;
 
@@ -507,6 +523,7 @@ int main(void) {
         TEST(test_cleared),
         TEST(test_review),
         TEST(test_overdue),
+        TEST(test_failed),
         TEST(test_end_in_row),
         TEST(test_names_are_due),
         TEST(test_names_of_gone_workers),
