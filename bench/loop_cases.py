@@ -34,6 +34,7 @@ class Sizes:
         self.clients = 10_000 // divisor
         self.returned = 60_000 // divisor
         self.lists = 20_000 // divisor
+        self.fields = 1_998 // divisor
         self.echo_bytes = 60_000_000 // divisor
         self.messages = max(40 // divisor, 1)
         self.message_bytes = 1_000_000
@@ -294,6 +295,16 @@ def scans(port, sizes):
     yield
     ask(client, command("SCAN", "0", "COUNT", sizes.names), command("QSCAN", "BUSYLOOP"),
         command("SCAN", "0", "COUNT", sizes.names, "MATCH", "*9*9*9*"))
+
+
+@case("HSET of fields that are alike")
+def alike_fields(port, sizes):
+    """1,998 fields of 64 KB that differ at their ends."""
+    client = connect(port)
+    fields = [b"a" * 65_000 + b"%d" % i for i in range(sizes.fields)]
+    request = command("HSET", "host:1:0123456789ab", *itertools.chain.from_iterable((field, "x") for field in fields))
+    yield
+    ask(client, request)
 
 
 @case("DBSIZE, RANDOMKEY, INFO", queues=True)

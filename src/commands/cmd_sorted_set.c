@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/distinct.h"
 #include "base/glob.h"
 #include "base/json.h"
 #include "batch/operations.h"
@@ -144,28 +145,21 @@ static bool queue_of_members_or_reply(struct sorted_set *s) {
     return true;
 }
 
-/* The last score of a member counts. */
-static void note_member(struct sorted_set *s, struct slice *bodies, int64_t *times, struct slice body,
-                        int64_t us) {
-    for (size_t i = 0; i < s->count; i++) {
-        if (slice_equal(bodies[i], body)) {
-            times[i] = us;
-            return;
-        }
-    }
-    bodies[s->count] = body;
-    times[s->count++] = us;
-}
-
+/* The last score of a member counts, at the place of the member's first one. */
 static void add_pairs(struct req *r, struct sorted_set *s) {
-    size_t pairs = ((size_t)r->argc - 2) / 2;
+    size_t pairs = ((size_t)r->argc - 2) / 2, *places = req_alloc(r, pairs * sizeof *places);
     struct slice *bodies = req_alloc(r, pairs * sizeof *bodies);
-    int64_t *times = req_alloc(r, pairs * sizeof *times), us;
+    int64_t *times = req_alloc(r, pairs * sizeof *times);
 
-    for (int i = 2; i + 1 < r->argc; i += 2) {
-        if (!score_or_reply(r, i, s->adds, &us))
+    for (size_t i = 0; i < pairs; i++) {
+        if (!score_or_reply(r, 2 + 2 * (int)i, s->adds, &times[i]))
             return;
-        note_member(s, bodies, times, r->argv[i + 1], us);
+        bodies[i] = r->argv[3 + 2 * i];
+    }
+    s->count = distinct_number(bodies, pairs, places);
+    for (size_t i = 0; i < pairs; i++) {
+        bodies[places[i]] = bodies[i];
+        times[places[i]] = times[i];
     }
     s->bodies = bodies;
     s->times = times;

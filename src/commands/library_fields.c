@@ -20,12 +20,6 @@ void library_fields_ask(struct library_values *v, struct slice key, struct slice
 }
 
 void library_fields_add(struct library_values *v, struct slice key, struct slice field, struct slice value) {
-    for (size_t i = 0; i < v->count; i++) {
-        if (slice_equal(v->fields[i].field, field) && slice_equal(v->fields[i].key, key)) {
-            v->fields[i].value = value;
-            return;
-        }
-    }
     v->fields[v->count++] = (struct library_field){ key, field, value };
 }
 

@@ -8,8 +8,8 @@
 /* A statement without fields. */
 struct library_values *library_fields(struct req *r,
                                       void (*reply)(struct library_values *v, const PGresult *rows));
-/* Adds a field to write or to drop. A later field of the same name replaces an earlier one. At most as many fields as r
- * has arguments. */
+/* Adds a field to write or to drop. Of several fields with the same name, a put writes the last one. At most as many
+ * fields as r has arguments. */
 void library_fields_add(struct library_values *v, struct slice key, struct slice field, struct slice value);
 /* Adds a field to read. The same field may be read twice. field.ptr NULL: all fields. */
 void library_fields_ask(struct library_values *v, struct slice key, struct slice field);

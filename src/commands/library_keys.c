@@ -11,7 +11,7 @@
 #include "jobs/library_values.h"
 #include "net/usage.h"
 
-/* The arguments of a command are compared with each other. */
+/* Each key of a command is compared with the patterns of all libraries. */
 #define LIBRARY_ARGS_MAX 4000
 
 #define LIBRARY_KEY(library, pattern, kind) { library, { pattern, sizeof(pattern) - 1 }, kind },

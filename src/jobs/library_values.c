@@ -1,7 +1,10 @@
 /* Small values of client libraries: written, read, deleted, expired. */
 #include "jobs/library_values.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/distinct.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
@@ -28,8 +31,7 @@ static bool field_fits_or_reply(struct req *r, const struct library_field *f) {
     return false;
 }
 
-/* Tests the bounds of fields and values. A field may be named once. False: the error has been replied, and the
- * request has ended. */
+/* Tests the bounds of fields and values. False: the error has been replied, and the request has ended. */
 static bool library_values_fit_or_reply(struct library_values *v) {
     if (v->count > LIBRARY_FIELDS_MAX) {
         req_error(v->req, "LIMIT a key of a library must have at most %d fields", LIBRARY_FIELDS_MAX);
@@ -39,6 +41,32 @@ static bool library_values_fit_or_reply(struct library_values *v) {
         if (!field_fits_or_reply(v->req, &v->fields[i]))
             return false;
     return true;
+}
+
+/* ---- different fields ---- */
+
+/* Bytes that only fields of the same key and name have. */
+static struct slice library_field_bytes(struct req *r, const struct library_field *f) {
+    size_t len = sizeof f->key.len + f->key.len + f->field.len;
+    char *bytes = req_alloc(r, len);
+
+    memcpy(bytes, &f->key.len, sizeof f->key.len);
+    memcpy(bytes + sizeof f->key.len, f->key.ptr, f->key.len);
+    memcpy(bytes + len - f->field.len, f->field.ptr, f->field.len);
+    return (struct slice){ bytes, len };
+}
+
+/* A statement writes no row twice. The bounds must hold before, because the names are copied. */
+static void library_values_unite(struct library_values *v) {
+    struct slice *names = req_alloc(v->req, v->count * sizeof *names);
+    size_t *places = req_alloc(v->req, v->count * sizeof *places), different;
+
+    for (size_t i = 0; i < v->count; i++)
+        names[i] = library_field_bytes(v->req, &v->fields[i]);
+    different = distinct_number(names, v->count, places);
+    for (size_t i = 0; i < v->count; i++)
+        v->fields[places[i]] = v->fields[i];
+    v->count = different;
 }
 
 /* ---- statements ---- */
@@ -121,6 +149,8 @@ OPERATION(put_values, .alone = true, .encode = values_put_encode, .on_end = valu
 void library_values_put(struct library_values *v) {
     if (!library_values_fit_or_reply(v))
         return;
+    if (v->count > 1)
+        library_values_unite(v);
     if (table_bytes > LIBRARY_TABLE_MAX)
         req_error(v->req, "LIMIT the values of libraries take more than %lld bytes",
                   (long long)LIBRARY_TABLE_MAX);

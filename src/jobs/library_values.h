@@ -45,7 +45,10 @@ struct library_values {
     void (*reply)(struct library_values *v, const PGresult *rows);
 };
 
+/* Tests the bounds. Of several fields with the same name the last one counts, and has the place of the first: v->count
+ * becomes the number of different fields. */
 void library_values_put(struct library_values *v);
+/* The same field may be named twice. */
 void library_values_drop(struct library_values *v);
 /* v has one key. A time in the past deletes it. */
 void library_values_date(struct library_values *v);

@@ -425,6 +425,73 @@ static void test_transaction_that_nobody_reads(void **state) {
     expect(c, "\"x\"", "LPOP among");
 }
 
+/* ---- bytes that are equal except at their ends ---- */
+
+#define ALIKE_BYTES 20000
+
+/* A command with `count` arguments that have a number at their beginnings or ends, and else the same bytes. */
+struct alike {
+    const char *words; /* the command and its key, as bulks */
+    int word_count;
+    const char *before, *after;  /* bulks around each argument, one of them empty */
+    const char *prefix, *suffix; /* of each argument */
+    int count;
+    const char *reply; /* its beginning */
+};
+
+static void send_alike(struct wire *w, const struct alike *a, bool at_end) {
+    static char fill[ALIKE_BYTES + 1];
+    char number[12];
+    size_t room = (size_t)a->count * (ALIKE_BYTES + 100) + 200, len;
+    char *bytes = malloc(room);
+
+    memset(fill, 'a', ALIKE_BYTES);
+    len = (size_t)snprintf(bytes, room, "*%d\r\n%s", a->word_count + 2 * a->count, a->words);
+    for (int i = 0; i < a->count; i++) {
+        size_t size = strlen(a->prefix) + ALIKE_BYTES + 6 + strlen(a->suffix);
+
+        len += (size_t)snprintf(bytes + len, room - len, "%s$%zu\r\n%s", a->before, size, a->prefix);
+        snprintf(number, sizeof number, "%06d", i);
+        len +=
+            (size_t)snprintf(bytes + len, room - len, "%s%s", at_end ? fill : number, at_end ? number : fill);
+        len += (size_t)snprintf(bytes + len, room - len, "%s\r\n%s", a->suffix, a->after);
+    }
+    assert_true(wire_send(w, bytes, len));
+    free(bytes);
+}
+
+/* The processor time of the longest turn while the server runs the command, in milliseconds. */
+static long long turn_of_alike(const struct alike *a, bool at_end) {
+    struct wire w;
+    char line[256];
+
+    expect(c, "+OK", "CONFIG RESETSTAT");
+    raw_open(&w);
+    send_alike(&w, a, at_end);
+    assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    assert_memory_equal(line, a->reply, strlen(a->reply));
+    wire_close(&w);
+    return info_number(c, "longest_turn_cpu_ms");
+}
+
+/* The comparison of each argument with each other would take seconds. */
+static void test_arguments_that_are_alike(void **state) {
+    static const struct alike commands[] = {
+        { "$4\r\nHSET\r\n$19\r\nhost:1:0123456789ab\r\n", 2, "", "$1\r\nv\r\n", "", "", 1998,
+          "-LIMIT a field of a library's key must be at most 512 bytes long" },
+        { "$4\r\nZADD\r\n$8\r\nschedule\r\n", 2, "$1\r\n1\r\n", "", "{\"jid\":\"", "\"}", 1000,
+          "-ERR a member must be a JSON object with a field queue" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        long long usual = turn_of_alike(&commands[i], false), alike = turn_of_alike(&commands[i], true);
+
+        if (alike > 4 * usual + 100)
+            fail_msg("%s: %lld ms in place of %lld ms", commands[i].reply, alike, usual);
+    }
+}
+
 static int open_clients(void **state) {
     (void)state;
     c = client_open();
@@ -453,6 +520,7 @@ int main(void) {
         cmocka_unit_test(test_names_are_forgotten),
         cmocka_unit_test(test_transaction_of_many_names),
         cmocka_unit_test(test_transaction_that_nobody_reads),
+        cmocka_unit_test(test_arguments_that_are_alike),
     };
 
     return RUN_SUITE_WITH("long_work", tests, open_clients, close_clients);
