@@ -11,6 +11,7 @@
 #include "http/reply_json.h"
 #include "http/reply_scan.h"
 #include "net/client.h"
+#include "net/client_memory.h"
 #include "net/connection.h"
 #include "net/resp.h"
 
@@ -25,9 +26,18 @@ struct gateway {
     void *arg;
 };
 
+/* Call it after the buffer of the replies has changed. */
+static void gateway_count_replies(const struct gateway *g) {
+    struct client *c = client_by_id(g->client_id);
+
+    if (c != NULL)
+        client_count_replies(c, g->replies.cap);
+}
+
 void gateway_close(struct gateway *g) {
     bufferevent_free(g->stream);
     buf_free(&g->replies);
+    gateway_count_replies(g);
     free(g);
 }
 
@@ -49,11 +59,12 @@ static bool enter(struct gateway *g) {
     return true;
 }
 
-/* Passes the replies on. They are removed first, because done() may close the gateway. */
+/* Passes the replies on. They are removed and not counted any more, because done() may close the gateway. */
 static void pass_on(struct gateway *g) {
     struct buf replies = g->replies;
 
     g->replies = (struct buf){ 0 };
+    gateway_count_replies(g);
     g->scan = (struct reply_scan){ 0 };
     g->done(g->arg, GATEWAY_REPLIED, (struct slice){ buf_ptr(&replies), buf_len(&replies) });
     buf_free(&replies);
@@ -89,6 +100,7 @@ static void gateway_on_bytes(struct bufferevent *stream, void *arg) {
     }
     evbuffer_remove(input, buf_reserve(&g->replies, length), length);
     buf_added(&g->replies, length);
+    gateway_count_replies(g);
     gateway_take_replies(g);
 }
 

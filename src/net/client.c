@@ -329,7 +329,7 @@ static void client_free(struct client *c) {
     buf_free(&c->in);
     buf_free(&c->out);
     output_free(&c->ahead);
-    client_count_buffers(c);
+    client_count_replies(c, 0);
     memory_change(&c->share, MEMORY_CLIENTS, c->share.kinds[MEMORY_CLIENTS], 0);
     memory_change(&c->share, MEMORY_TLS, c->share.kinds[MEMORY_TLS], 0);
     free(c->unsent);

@@ -59,6 +59,7 @@ struct client {
     struct output ahead; /* output that is written before `out` */
     struct buf out;
     struct memory_share share; /* the memory that it uses */
+    size_t replies_elsewhere;  /* see client_count_replies() */
     size_t own_counted;        /* bytes of its output that are counted in `share` */
     size_t shared_counted;     /* the same for shared messages */
     struct resp_parser parser;

@@ -21,7 +21,7 @@ struct candidate {
 };
 
 static size_t output_memory(const struct client *c) {
-    return c->out.cap + c->ahead.own;
+    return c->out.cap + c->ahead.own + c->replies_elsewhere;
 }
 
 void client_count_buffers(struct client *c) {
@@ -40,6 +40,11 @@ void client_count_buffers(struct client *c) {
     }
     c->own_counted = output;
     c->shared_counted = c->ahead.shared;
+}
+
+void client_count_replies(struct client *c, size_t bytes) {
+    c->replies_elsewhere = bytes;
+    client_count_buffers(c);
 }
 
 /* The memory that disconnecting c frees. Requests that are sent stay until their results arrive, without the

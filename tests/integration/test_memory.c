@@ -1,5 +1,6 @@
 /* The memory budget: the server counts the memory that clients cause, and bounds the sum over all clients. */
 #include "fixture.h"
+#include "http_requests.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,9 +19,13 @@ static redisContext *control;
 static char *megabyte;
 
 static int start_small(void **state) {
-    const char *const options[] = { "--maxmemory", "24mb", "--proto-max-bulk-len", "1mb", NULL };
+    static char number[16];
+    const char *const options[] = { "--maxmemory", "24mb", "--proto-max-bulk-len", "1mb", "--http-port",
+                                    number,        NULL };
 
     (void)state;
+    http_port = server_free_port();
+    snprintf(number, sizeof number, "%d", http_port);
     server_start(&small, postgres_conninfo(&pg, NULL), options);
     control = client_open_on(&small);
     megabyte = malloc(MB + 1);
@@ -241,6 +246,58 @@ static void test_exempted_clients_go_last(void **state) {
     raw_expect(&safe, "+OK");
     wire_close(&safe);
     wire_close(&other);
+}
+
+/* Sends commands of which the last one waits. So the reply to the first is kept. */
+static void collect_by_http(struct wire *w) {
+    static const char *const body = "[[\"LRANGE\",\"kept\",0,-1],[\"BLPOP\",\"none\",0]]";
+
+    wire_open(w, "127.0.0.1", http_port);
+    wire_send_text(w, text_of("POST /api/command HTTP/1.1\r\nHost: localhost\r\n" JSON_TYPE
+                              "Content-Length: %zu\r\n\r\n%s",
+                              strlen(body), body));
+}
+
+/* The client waits in BLPOP, and all bytes of its first reply were read. */
+static bool waits_with_a_read_reply(void) {
+    const char *text = ask(control, "CLIENT LIST"), *end = strstr(text, " cmd=blpop"), *unread = NULL;
+
+    for (const char *at = text; end != NULL && (at = strstr(at, " obl=")) != NULL && at < end; at++)
+        unread = at;
+    return unread != NULL && atoll(unread + strlen(" obl=")) == 0;
+}
+
+static bool any_has_a_reply(struct wire *w, int count) {
+    for (int i = 0; i < count; i++)
+        if (wire_pending(&w[i]) > 0)
+            return true;
+    return false;
+}
+
+static void test_replies_of_http_are_counted(void **state) {
+    enum { REQUESTS = 8, ELEMENTS = 5 };
+    long long evicted = info_number(control, "evicted_clients"), before = held();
+    struct wire w[REQUESTS];
+
+    (void)state;
+    for (int i = 0; i < ELEMENTS; i++)
+        expect(control, text_of(":%d", i + 1), "RPUSH kept %s", megabyte);
+    collect_by_http(&w[0]);
+    EVENTUALLY(waits_with_a_read_reply());
+    assert_true(info_number(control, "mem_output") > (ELEMENTS - 1) * MB);
+    wire_reset(&w[0]);
+    EVENTUALLY(held() < before + MB);
+    assert_int_equal(info_number(control, "evicted_clients"), evicted);
+    for (int i = 0; i < REQUESTS; i++)
+        collect_by_http(&w[i]);
+    EVENTUALLY(info_number(control, "evicted_clients") > evicted);
+    EVENTUALLY(any_has_a_reply(w, REQUESTS));
+    EVENTUALLY(held() < BUDGET);
+    for (int i = 0; i < REQUESTS; i++)
+        wire_reset(&w[i]);
+    EVENTUALLY(info_number(control, "connected_clients") == 1);
+    EVENTUALLY(held() < before + MB);
+    expect(control, ":1", "DEL kept");
 }
 
 /* ---- replies ---- */
@@ -576,6 +633,7 @@ int main(void) {
         cmocka_unit_test(test_the_largest_is_evicted),
         cmocka_unit_test(test_a_locked_table_fills_no_memory),
         cmocka_unit_test(test_exempted_clients_go_last),
+        cmocka_unit_test(test_replies_of_http_are_counted),
         cmocka_unit_test(test_many_large_jobs_come_in_parts),
         cmocka_unit_test(test_many_large_elements_come_in_parts),
         cmocka_unit_test(test_a_reply_over_the_limits_is_read),
