@@ -320,8 +320,8 @@ begin
 end
 $$;
 
--- Closes a batch for good, and cancels its jobs and those of the batches in it, as BATCH CANCEL. Returns the number of
--- cancelled jobs.
+-- Closes a batch for good, and cancels its jobs and those of the batches in it, as BATCH CANCEL. Leaves out inner
+-- batches and jobs that the caller has no right on. Returns the number of cancelled jobs.
 create or replace function pgdisque.cancel_batch(batch text) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -340,8 +340,10 @@ begin
             select b.id
             from pgdisque.flow_job as f
             join pgdisque.batch as b on b.id = f.id
+            join pgdisque.queue as q on q.id = f.queue_id
             where f.batch_id is not null
-              and f.batch_id + 0 = any (level));
+              and f.batch_id + 0 = any (level)
+              and (pgdisque.api_may(q.name, 'read') or pgdisque.api_may(q.name, 'write')));
     end loop;
     members := array(
         select pgdisque.api_id(pgdisque.api_secret(), n.id, f.queue_id, f.rank, f.id, f.expires_at, f.retry)

@@ -381,6 +381,7 @@ static void on_members_cancelled(struct req *r) {
     members_cancel_go_on(c);
 }
 
+/* Jobs and inner batches in queues that the user may not read are left as they are. */
 static void members_cancel(struct members_cancel *c, const PGresult *rows) {
     struct req *r = req_new(0, NULL, NULL, on_members_cancelled);
     struct job_ids *ids = job_ids_make(r, (size_t)PQntuples(rows));
@@ -389,9 +390,11 @@ static void members_cancel(struct members_cancel *c, const PGresult *rows) {
         struct job_key key = row_full_key(rows, i, COL_BATCH_MEMBERS_QUEUE_ID);
 
         c->after = key.id;
+        if (!queue_rights_cover_id(c->req, key.queue_id))
+            continue;
         if (row_bool(rows, i, COL_BATCH_MEMBERS_IS_BATCH))
             members_push_batch(c, key.id);
-        else if (queue_rights_cover_id(c->req, key.queue_id))
+        else
             job_ids_append(r, key);
     }
     ids->own = c;

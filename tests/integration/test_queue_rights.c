@@ -252,6 +252,24 @@ static void test_flows_with_jobs_of_other_queues(void **state) {
     expect(tenant, ":0", "QLEN own:f");
 }
 
+/* An inner batch of another queue stays open, with its jobs. */
+static void test_cancel_of_a_batch_with_strange_batches(void **state) {
+    char outer[60], inner[60];
+    const char *other;
+
+    (void)state;
+    assert_int_equal(sscanf(ask(admin, "BATCH NEW own:b"), "\"%59[^\"]\"", outer), 1);
+    assert_int_equal(sscanf(ask(admin, "BATCH NEW strange:b BATCH %s", outer), "\"%59[^\"]\"", inner), 1);
+    other = add_job(admin, "strange:b", "x", text_of("BATCH %s", inner));
+    add_job(admin, "own:b", "x", text_of("BATCH %s", outer));
+    expect(tenant, ":1", "BATCH CANCEL %s", outer);
+    assert_non_null(strstr(ask(admin, "BATCH SHOW %s", outer), "\"state\" \"closed\""));
+    assert_non_null(strstr(ask(admin, "BATCH SHOW %s", inner), "\"state\" \"open\""));
+    assert_string_equal(job_field(admin, other, "state"), "queued");
+    expect(admin, ":1", "BATCH CANCEL %s", outer);
+    assert_non_null(strstr(ask(admin, "BATCH SHOW %s", inner), "\"state\" \"c"));
+}
+
 /* A job of the tenant waits for a job of another queue, whose result is not shown. */
 static void test_predecessors_in_other_queues(void **state) {
     const char *other = add_job(admin, "strange:p", "x", ""), *own = add_job(admin, "own:p", "x", "");
@@ -303,6 +321,7 @@ int main(void) {
         TEST(test_lists_of_ids),
         TEST(test_scans_of_two_users),
         TEST(test_flows_with_jobs_of_other_queues),
+        TEST(test_cancel_of_a_batch_with_strange_batches),
         TEST(test_predecessors_in_other_queues),
         TEST(test_rights_change_during_reprioritize),
     };

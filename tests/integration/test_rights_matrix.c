@@ -71,6 +71,7 @@ static const struct row {
     { "BATCH NEW shop:q", "APOPO" },
     { "BATCH SHOW $ID", "AOUUO" },
     { "BATCH CLOSE $ID", "AOUUO" },
+    { "BATCH CANCEL $ID", "AOUUO" },
     { "REVIVE shop:q", "APPPO" },
     { "REVIVE else:q TO shop:q", "APPPO" },
     { "DELDEAD shop:q", "APPPO" },

@@ -143,6 +143,24 @@ static void predecessors_of_other_queues_are_left_out(void **state) {
     free(after);
 }
 
+/* A batch of the tenant has a batch of another tenant in it. */
+static void inner_batches_of_other_queues_stay_open(void **state) {
+    char *outer = strdup(sql(a, "select pgdisque.new_batch('red:done')"));
+    char *inner = strdup(sql(a, "select pgdisque.new_batch('blue:done', parent => '%s')", outer));
+
+    (void)state;
+    sql(a, "select pgdisque.add_job_after('red:1', 'x', '{}', batch => '%s')", outer);
+    sql(a, "select pgdisque.add_job_after('blue:1', 'x', '{}', batch => '%s')", inner);
+    done(a, "set role red");
+    assert_string_equal(sql(a, "select pgdisque.cancel_batch('%s')", outer), "1");
+    done(a, "reset role");
+    assert_string_equal(sql(a, "select state from pgdisque.batch('%s')", outer), "closed");
+    assert_string_equal(sql(a, "select state from pgdisque.batch('%s')", inner), "open");
+    assert_string_equal(sql(a, "select count(*) from pgdisque.jobs where queue = 'blue:1'"), "2");
+    free(outer);
+    free(inner);
+}
+
 /* The job that has the key may be that of another role. */
 static void replacing_needs_both_rights(void **state) {
     (void)state;
@@ -527,6 +545,7 @@ int main(void) {
         TEST(ids_of_other_queues_are_unknown),
         TEST(only_own_jobs_of_a_list_change),
         TEST(predecessors_of_other_queues_are_left_out),
+        TEST(inner_batches_of_other_queues_stay_open),
         TEST(replacing_needs_both_rights),
         TEST(workers_keep_jobs_of_other_queues),
         TEST(views_show_own_queues),
