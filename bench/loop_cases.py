@@ -34,6 +34,7 @@ class Sizes:
         self.clients = 10_000 // divisor
         self.returned = 60_000 // divisor
         self.lists = 20_000 // divisor
+        self.slow_names = 1_000 // divisor
         self.fields = 1_998 // divisor
         self.echo_bytes = 60_000_000 // divisor
         self.messages = max(40 // divisor, 1)
@@ -295,6 +296,17 @@ def scans(port, sizes):
     yield
     ask(client, command("SCAN", "0", "COUNT", sizes.names), command("QSCAN", "BUSYLOOP"),
         command("SCAN", "0", "COUNT", sizes.names, "MATCH", "*9*9*9*"))
+
+
+@case("SCAN with the worst pattern")
+def worst_pattern(port, sizes):
+    """1,000 queues, whose names take a millisecond each."""
+    client = connect(port)
+    ask(client, *(command("RPUSH", b"queue:%s%d" % (b"a" * 1_200, i), "x") for i in range(sizes.slow_names)))
+    pattern = b"*" + b"a" * 1_000 + b"b"
+    yield
+    ask(client, command("SCAN", "0", "COUNT", sizes.names, "MATCH", pattern), command("KEYS", pattern),
+        command("SSCAN", "queues", "0", "MATCH", pattern))
 
 
 @case("HSET of fields that are alike")

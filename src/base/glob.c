@@ -65,7 +65,7 @@ static bool element_matches(struct slice pattern, size_t *at, unsigned char c, b
  * The pattern as an automaton that reads each byte of the text once. Bit n of a set stands for the state in
  * which n elements have matched.
  */
-struct automaton {
+struct glob_run {
     size_t words;    /* length of a set of states */
     size_t elements; /* number of elements in the pattern, without stars */
     uint64_t *next;  /* for each byte: the states whose next element matches it */
@@ -77,7 +77,7 @@ static void match_set_bit(uint64_t *words, size_t bit) {
     words[bit / BITS] |= UINT64_C(1) << bit % BITS;
 }
 
-static void match_add_element(struct automaton *a, struct slice pattern, size_t *at, bool ignore_case) {
+static void match_add_element(struct glob_run *a, struct slice pattern, size_t *at, bool ignore_case) {
     size_t end = *at;
 
     for (unsigned c = 0; c < BYTES; c++) {
@@ -89,7 +89,7 @@ static void match_add_element(struct automaton *a, struct slice pattern, size_t 
     a->elements++;
 }
 
-static void match_make(struct automaton *a, struct slice pattern, bool ignore_case) {
+static void match_make(struct glob_run *a, struct slice pattern, bool ignore_case) {
     size_t at = 0;
 
     a->words = pattern.len / BITS + 1;
@@ -107,7 +107,7 @@ static void match_make(struct automaton *a, struct slice pattern, bool ignore_ca
 }
 
 /* Reads one byte of the text. False if no state is left. */
-static bool read_byte(struct automaton *a, unsigned char c) {
+static bool read_byte(struct glob_run *a, unsigned char c) {
     const uint64_t *next = a->next + c * a->words;
     uint64_t carry = 0, any = 0;
 
@@ -121,18 +121,35 @@ static bool read_byte(struct automaton *a, unsigned char c) {
     return any != 0;
 }
 
-bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case) {
-    struct automaton a = { 0 };
-    size_t read = 0;
-    bool matches;
+struct glob_run *glob_run_begin(struct slice pattern, bool ignore_case) {
+    struct glob_run *g = xcalloc(1, sizeof *g);
 
-    match_make(&a, pattern, ignore_case);
-    match_set_bit(a.now, 0);
-    while (read < text.len && read_byte(&a, (unsigned char)text.ptr[read]))
-        read++;
-    matches = read == text.len && (a.now[a.elements / BITS] >> a.elements % BITS & 1) != 0;
-    free(a.next);
+    match_make(g, pattern, ignore_case);
+    match_set_bit(g->now, 0);
+    return g;
+}
+
+bool glob_run_read(struct glob_run *g, struct slice piece) {
+    for (size_t i = 0; i < piece.len; i++)
+        if (!read_byte(g, (unsigned char)piece.ptr[i]))
+            return false;
+    return true;
+}
+
+bool glob_run_end(struct glob_run *g) {
+    bool matches = (g->now[g->elements / BITS] >> g->elements % BITS & 1) != 0;
+
+    free(g->next);
+    free(g);
     return matches;
+}
+
+/* After glob_run_read() has returned false, no state is left. */
+bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case) {
+    struct glob_run *g = glob_run_begin(pattern, ignore_case);
+
+    (void)glob_run_read(g, text);
+    return glob_run_end(g);
 }
 
 /* ---- backtracking ---- */

@@ -91,11 +91,13 @@ struct key_filter {
     struct slice type;
 };
 
+/* The pattern, which may take long, is compared only with names that the user may see. */
 static bool key_is_wanted(const struct queue *q, const void *how) {
     const struct key_filter *f = how;
 
-    return queue_is_key(q) && (f->match.ptr == NULL || glob_match(f->match, q->name, false)) &&
-           (f->type.ptr == NULL || slice_is(f->type, "list")) && req_may_queue(f->req, ACL_READ, q->name);
+    return queue_is_key(q) && (f->type.ptr == NULL || slice_is(f->type, "list")) &&
+           req_may_queue(f->req, ACL_READ, q->name) &&
+           (f->match.ptr == NULL || glob_match(f->match, q->name, false));
 }
 
 void cmd_keys(struct req *r) {
@@ -127,28 +129,27 @@ static const struct arg_option keys_scan_words[] = {
 static const struct arg_spec keys_scan_spec = { keys_scan_words, LENGTH(keys_scan_words), NULL, NULL, NULL };
 
 void cmd_scan(struct req *r) {
-    struct key_scan_options o = { .filter.req = r, .count = 10 };
-    struct slice *names;
+    struct key_scan_options *o = req_alloc(r, sizeof *o);
     int64_t cursor;
-    uint32_t slot;
-    size_t found;
     int end;
 
+    *o = (struct key_scan_options){ .filter.req = r, .count = 10 };
     if (!parse_int_strict(r->argv[1], &cursor) || cursor < 0) {
         usage_invalid(r, 1, "ERR invalid cursor");
         return;
     }
-    if (!args_parse_or_reply(r, 2, &keys_scan_spec, &o, &end))
+    if (!args_parse_or_reply(r, 2, &keys_scan_spec, o, &end))
         return;
-    if (o.count < 1) {
+    if (o->count < 1) {
         usage_error(r, SYNTAX_ERROR ": COUNT must be greater than 0");
         return;
     }
-    o.count = o.count < SCAN_COUNT_MAX ? o.count : SCAN_COUNT_MAX;
-    slot = queue_iter_slot(cursor);
-    names = req_alloc(r, queue_iter_room(o.count) * sizeof *names);
-    found = queue_iter_queues(&slot, o.count, o.count * SCAN_EFFORT, key_is_wanted, &o.filter, names);
-    queue_iter_reply(r, slot, names, found);
+    o->count = o->count < SCAN_COUNT_MAX ? o->count : SCAN_COUNT_MAX;
+    queue_iter_page(r,
+                    &(struct queue_page){ .slot = queue_iter_slot(cursor),
+                                          .count = o->count,
+                                          .effort = o->count * SCAN_EFFORT },
+                    key_is_wanted, &o->filter);
 }
 
 /* Finds the first key after a random index. Takes several turns if few of many queues are keys. */

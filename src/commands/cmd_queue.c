@@ -289,29 +289,25 @@ static void qscan_whole(struct req *r, const struct queue_scan_options *o) {
         req_error(r, "ERR QSCAN with ORDER replies all at once: its cursor must be 0");
 }
 
+static void qscan_page(struct req *r, const struct queue_scan_options *o) {
+    int64_t count = at_least_one(o->count);
+    struct queue_page page = { .slot = queue_iter_slot(o->cursor), .count = count };
+
+    page.effort = count < INT64_MAX / SCAN_EFFORT ? count * SCAN_EFFORT : INT64_MAX;
+    queue_iter_page(r, &page, queue_is_wanted, o);
+}
+
 void cmd_qscan(struct req *r) {
-    struct queue_scan_options o = { .req = r, .count = 100, .minlen = -1, .maxlen = -1 };
-    struct slice *names;
-    int64_t effort;
-    uint32_t slot;
-    size_t found;
+    struct queue_scan_options *o = req_alloc(r, sizeof *o);
     int end;
 
-    if (!args_parse_or_reply(r, 1, &qscan_spec, &o, &end))
+    *o = (struct queue_scan_options){ .req = r, .count = 100, .minlen = -1, .maxlen = -1 };
+    if (!args_parse_or_reply(r, 1, &qscan_spec, o, &end))
         return;
-    slot = queue_iter_slot(o.cursor);
-    if (o.order.ptr != NULL || (o.busyloop && slot == 0)) {
-        struct queue_scan_options *all = req_alloc(r, sizeof *all);
-
-        *all = o;
-        qscan_whole(r, all);
-        return;
-    }
-    o.count = at_least_one(o.count);
-    effort = o.count < INT64_MAX / SCAN_EFFORT ? o.count * SCAN_EFFORT : INT64_MAX;
-    names = req_alloc(r, queue_iter_room(o.count) * sizeof *names);
-    found = queue_iter_queues(&slot, o.count, effort, queue_is_wanted, &o, names);
-    queue_iter_reply(r, slot, names, found);
+    if (o->order.ptr != NULL || (o->busyloop && queue_iter_slot(o->cursor) == 0))
+        qscan_whole(r, o);
+    else
+        qscan_page(r, o);
 }
 
 /* ---- PAUSE ---- */

@@ -7,6 +7,7 @@
 #include "commands/dispatch.h"
 #include "commands/library_fields.h"
 #include "commands/library_keys.h"
+#include "commands/member_scan.h"
 #include "net/args.h"
 #include "net/long_work.h"
 #include "queue/queue_iter.h"
@@ -190,6 +191,7 @@ void cmd_sismember(struct req *r) {
 
 struct sscan {
     struct library_values values;
+    const struct req *req;
     struct slice match; /* ptr NULL: all */
     int64_t count;
 };
@@ -205,29 +207,15 @@ static const struct arg_spec sscan_spec = { sscan_words, LENGTH(sscan_words), NU
 /* All members in one step: a set has at most LIBRARY_FIELDS_MAX. */
 static void reply_scanned(struct library_values *v, const PGresult *rows) {
     const struct sscan *s = CONTAINER_OF(v, struct sscan, values);
-    struct slice *found = req_alloc(v->req, (size_t)PQntuples(rows) * sizeof *found);
-    size_t count = 0;
+    struct member_scan *found = member_scan_new(v->req, s->match, 0, (size_t)PQntuples(rows));
 
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct slice member = row_bytes(rows, i, COL_READ_VALUES_FIELD);
-
-        if (s->match.ptr == NULL || glob_match(s->match, member, false))
-            found[count++] = member;
-    }
-    reply_array(v->req, 2);
-    reply_bulk_str(v->req, "0");
-    reply_array(v->req, count);
-    for (size_t i = 0; i < count; i++)
-        reply_bulk(v->req, found[i]);
+    for (int i = 0; i < PQntuples(rows); i++)
+        member_scan_add(found, row_bytes(rows, i, COL_READ_VALUES_FIELD), (struct slice){ 0 });
+    member_scan_reply(found);
 }
 
-struct sscan_names {
-    const struct req *req;
-    struct slice match;
-};
-
 static bool queue_name_is_wanted(const struct queue *q, const void *how) {
-    const struct sscan_names *s = how;
+    const struct sscan *s = how;
     struct slice member;
 
     return member_of_queue(s->req, q, &member) &&
@@ -235,16 +223,12 @@ static bool queue_name_is_wanted(const struct queue *q, const void *how) {
 }
 
 static void sscan_queue_names(struct req *r, const struct sscan *s, int64_t cursor) {
-    const struct sscan_names how = { r, s->match };
-    uint32_t slot = queue_iter_slot(cursor);
-    struct slice *names = req_alloc(r, queue_iter_room(SCAN_QUEUES_MAX) * sizeof *names);
-    size_t found =
-        queue_iter_queues(&slot, SCAN_QUEUES_MAX, SCAN_QUEUES_MAX, queue_name_is_wanted, &how, names);
-    size_t before = r->argv[1].len - strlen("queues") + strlen("queue:");
+    struct queue_page page = { .slot = queue_iter_slot(cursor),
+                               .count = SCAN_QUEUES_MAX,
+                               .effort = SCAN_QUEUES_MAX };
 
-    for (size_t i = 0; i < found; i++)
-        names[i] = (struct slice){ names[i].ptr + before, names[i].len - before };
-    queue_iter_reply(r, slot, names, found);
+    page.skip = r->argv[1].len - strlen("queues") + strlen("queue:");
+    queue_iter_page(r, &page, queue_name_is_wanted, s);
 }
 
 void cmd_sscan(struct req *r) {
@@ -253,11 +237,13 @@ void cmd_sscan(struct req *r) {
 
     if (!library_scan_or_end(r, &sscan_spec, s, &cursor))
         return;
+    s->req = r;
     if (names_the_queues(r)) {
         sscan_queue_names(r, s, cursor);
         return;
     }
     s->values = *library_fields(r, reply_scanned);
+    s->values.goes_on = true;
     library_fields_ask(&s->values, r->argv[1], (struct slice){ 0 });
     library_values_read(&s->values);
 }

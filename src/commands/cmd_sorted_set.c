@@ -12,6 +12,7 @@
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
 #include "commands/library_keys.h"
+#include "commands/member_scan.h"
 #include "jobs/sorted_set.h"
 #include "net/args.h"
 #include "queue/queue_rights.h"
@@ -461,28 +462,19 @@ static int rows_of_step(struct set_scan *z, const PGresult *rows, int64_t *curso
 
 static void reply_set_scan(struct sorted_set *s, const PGresult *rows, int64_t changed) {
     struct set_scan *z = CONTAINER_OF(s, struct set_scan, set);
-    struct buf found = { 0 };
-    char text[SCORE_TEXT_MAX];
+    struct member_scan *found;
     int64_t cursor;
-    size_t count = 0;
     int n = rows_of_step(z, rows, &cursor);
 
     (void)changed;
+    found = member_scan_new(s->req, z->match, cursor, (size_t)n);
     for (int i = 0; i < n; i++) {
-        struct slice body = row_bytes(rows, i, COL_READ_MEMBERS_BODY);
+        char *text = req_alloc(s->req, SCORE_TEXT_MAX);
 
-        if (z->match.ptr != NULL && !glob_match(z->match, body, false))
-            continue;
-        resp_bulk(&found, body);
-        resp_bulk(&found, slice_str(score_text(row_time(rows, i, COL_READ_MEMBERS_AT), text)));
-        count += 2;
+        member_scan_add(found, row_bytes(rows, i, COL_READ_MEMBERS_BODY),
+                        slice_str(score_text(row_time(rows, i, COL_READ_MEMBERS_AT), text)));
     }
-    reply_array(s->req, 2);
-    snprintf(text, sizeof text, "%lld", (long long)cursor);
-    reply_bulk_str(s->req, text);
-    reply_array(s->req, count);
-    buf_append(reply_buf(s->req), buf_ptr(&found), buf_len(&found));
-    buf_free(&found);
+    member_scan_reply(found);
 }
 
 static const struct arg_option zscan_words[] = {
@@ -500,6 +492,7 @@ void cmd_zscan(struct req *r) {
     if (!library_scan_or_end(r, &zscan_spec, z, &cursor))
         return;
     z->set = *sorted_set_new(r, reply_set_scan);
+    z->set.goes_on = true;
     z->pages = cursor % (1 << SCAN_PAGE_BITS);
     if (cursor > 0)
         z->set.range.from = cursor >> SCAN_PAGE_BITS;

@@ -97,7 +97,8 @@ static void library_values_done(struct task *t, const PGresult *rows) {
     struct library_values *v = library_values_of(t);
 
     v->reply(v, rows);
-    req_end(v->req);
+    if (!v->goes_on)
+        req_end(v->req);
 }
 
 /* An increment must not run twice. */

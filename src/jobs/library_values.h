@@ -40,6 +40,7 @@ struct library_values {
     int64_t most;       /* PUT_ADD: the largest sum */
     int64_t expires_at; /* of a put or a date, clock_db(); 0: as the key has it */
     bool only_endless;  /* a date: only if the key does not expire */
+    bool goes_on;       /* reply() ends the request itself, then or later */
     /* Writes the reply. The request ends after it. A put has written all fields, or none. If PUT_ADD finds a value that is
      * no integer, the request ends with an error in place of this, and the other fields are written. */
     void (*reply)(struct library_values *v, const PGresult *rows);

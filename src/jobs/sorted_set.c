@@ -253,13 +253,14 @@ static bool range_is_too_large(const PGresult *rows) {
 static void set_read_done(struct task *t, const PGresult *rows) {
     struct sorted_set *s = sorted_set_of(t);
 
-    if (range_is_too_large(rows))
+    if (range_is_too_large(rows)) {
         req_error(s->req, "LIMIT the range has more than %d members or %lld bytes: ask for a part of it",
                   SET_RANGE_MAX, (long long)SET_RANGE_BYTES);
-    else {
-        s->reply(s, rows, 0);
-        req_end(s->req);
+        return;
     }
+    s->reply(s, rows, 0);
+    if (!s->goes_on)
+        req_end(s->req);
 }
 
 OPERATION(read_members, .alone = true, .encode = read_encode, .on_end = set_read_done, .fail = req_fail_task,

@@ -39,6 +39,7 @@ struct sorted_set {
     const struct slice *bodies;
     size_t count;
     struct set_range range;
+    bool goes_on; /* reply() of a read ends the request itself, then or later */
     /* Writes the reply. The request ends after it. changed: the number of new, or of removed members. */
     void (*reply)(struct sorted_set *s, const PGresult *rows, int64_t changed);
     /* Only of sorted_set_add(). */

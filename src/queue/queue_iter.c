@@ -9,25 +9,6 @@
 
 #define NAME_BYTES 64
 
-size_t queue_iter_queues(uint32_t *slot, int64_t count, int64_t effort,
-                         bool (*wanted)(const struct queue *q, const void *how), const void *how,
-                         struct slice *names) {
-    size_t found = 0;
-
-    effort = effort < SCAN_QUEUES_MAX ? effort : SCAN_QUEUES_MAX;
-    for (; *slot < queue_slots() && (int64_t)found < count && effort-- > 0; (*slot)++) {
-        const struct queue *q = queue_at(*slot);
-
-        if (q != NULL && wanted(q, how))
-            names[found++] = q->name;
-        if (q != NULL && q->shown)
-            effort -= (int64_t)(q->name.len / NAME_BYTES);
-    }
-    return found;
-}
-
-/* ---- full iteration ---- */
-
 /* A queue by its index, because the queue may be dropped between two steps. */
 struct ranked_queue {
     uint32_t slot;
@@ -39,10 +20,14 @@ struct scan {
     struct req *req;
     bool (*wanted)(const struct queue *q, const void *how);
     const void *how;
-    const char *head;
+    const char *head; /* NULL: a page, which begins with its cursor */
     uint32_t slot;
     struct buf found;
     size_t count;
+    /* Only for queue_iter_page(): the bounds of the page, and the bytes that each name leaves off. */
+    int64_t most;
+    int64_t effort;
+    size_t skip;
     /* For queue_iter_largest(): the largest queues so far, the largest first. */
     int64_t (*value)(const struct queue *q); /* NULL: queue_iter_all() */
     struct ranked_queue *ranked;
@@ -50,7 +35,7 @@ struct scan {
 };
 
 static void scan_add_name(struct scan *s, const struct queue *q) {
-    resp_bulk(&s->found, q->name);
+    resp_bulk(&s->found, (struct slice){ q->name.ptr + s->skip, q->name.len - s->skip });
     s->count++;
 }
 
@@ -77,26 +62,43 @@ static void scan_add_ranked(struct scan *s) {
     }
 }
 
+static void scan_reply_cursor(const struct scan *s) {
+    char cursor[16];
+
+    snprintf(cursor, sizeof cursor, "%u", s->slot < queue_slots() ? s->slot : 0);
+    reply_array(s->req, 2);
+    reply_bulk_str(s->req, cursor);
+}
+
 static void scan_end(struct scan *s) {
     struct req *r = s->req;
 
     scan_add_ranked(s);
-    buf_append_str(reply_buf(r), s->head);
+    if (s->head == NULL)
+        scan_reply_cursor(s);
+    else
+        buf_append_str(reply_buf(r), s->head);
     reply_array(r, s->count);
     buf_append(reply_buf(r), buf_ptr(&s->found), buf_len(&s->found));
     buf_free(&s->found);
     req_end(r);
 }
 
+static bool scan_is_over(const struct scan *s) {
+    return s->slot >= queue_slots() || client_has_gone(s->req->client) ||
+           (s->head == NULL && ((int64_t)s->count >= s->most || s->effort <= 0));
+}
+
 static bool scan_some(struct long_work *w) {
     struct scan *s = CONTAINER_OF(w, struct scan, work);
     struct budget piece = budget_of(LONG_WORK_US);
 
-    for (; s->slot < queue_slots() && !client_has_gone(s->req->client); s->slot++) {
+    for (; !scan_is_over(s); s->slot++) {
         const struct queue *q = queue_at(s->slot);
 
         if (budget_is_over(&piece))
             return true;
+        s->effort -= 1 + (q != NULL && q->shown ? (int64_t)(q->name.len / NAME_BYTES) : 0);
         if (q == NULL || !s->wanted(q, s->how))
             continue;
         if (s->value != NULL)
@@ -127,26 +129,16 @@ void queue_iter_largest(struct req *r, size_t count, int64_t (*value)(const stru
     long_work_begin(&s->work, r->task.turn.user, scan_some);
 }
 
-/* ---- steps ---- */
+void queue_iter_page(struct req *r, const struct queue_page *page,
+                     bool (*wanted)(const struct queue *q, const void *how), const void *how) {
+    struct scan *s = req_alloc(r, sizeof *s);
 
-size_t queue_iter_room(int64_t count) {
-    size_t most = queue_slots() < SCAN_QUEUES_MAX ? queue_slots() : SCAN_QUEUES_MAX;
-
-    return count > (int64_t)most ? most + 1 : count > 0 ? (size_t)count : 1;
+    *s = (struct scan){ .req = r, .wanted = wanted, .how = how, .slot = page->slot, .skip = page->skip };
+    s->most = page->count;
+    s->effort = page->effort < SCAN_QUEUES_MAX ? page->effort : SCAN_QUEUES_MAX;
+    long_work_begin(&s->work, r->task.turn.user, scan_some);
 }
 
 uint32_t queue_iter_slot(int64_t cursor) {
     return cursor == 0 || (cursor > 0 && cursor < queue_slots()) ? (uint32_t)cursor : queue_slots();
-}
-
-void queue_iter_reply(struct req *r, uint32_t slot, const struct slice *names, size_t count) {
-    char cursor[16];
-
-    snprintf(cursor, sizeof cursor, "%u", slot < queue_slots() ? slot : 0);
-    reply_array(r, 2);
-    reply_bulk_str(r, cursor);
-    reply_array(r, count);
-    for (size_t i = 0; i < count; i++)
-        reply_bulk(r, names[i]);
-    req_end(r);
 }

@@ -492,6 +492,155 @@ static void test_arguments_that_are_alike(void **state) {
     }
 }
 
+/* ---- patterns that take long ---- */
+
+#define SLOW_QUEUES 300
+#define SLOW_MEMBERS 1000
+#define SLOW_PATTERN 900
+
+/* A star, many a's and a b: a comparison with a's takes up to a millisecond. */
+static const char *slow_pattern(int len) {
+    static char pattern[SLOW_PATTERN + 1];
+
+    memset(pattern, 'a', (size_t)len);
+    pattern[0] = '*';
+    pattern[len - 1] = 'b';
+    pattern[len] = '\0';
+    return pattern;
+}
+
+/* A name or member of len a's, then a number. */
+static const char *slow_name(const char *prefix, int len, int number) {
+    static char name[2000];
+    size_t at = (size_t)snprintf(name, sizeof name, "%s", prefix);
+
+    memset(name + at, 'a', (size_t)len);
+    snprintf(name + at + len, sizeof name - at - (size_t)len, "%d", number);
+    return name;
+}
+
+/* The comparisons take many steps, between which other clients are served. Returns the number of steps. */
+static long long expect_steps(const char *command, const char *reply) {
+    long long steps = info_number(c, "later_steps");
+    struct wire w;
+
+    raw_open(&w);
+    assert_true(wire_send_text(&w, command));
+    EVENTUALLY(info_number(c, "later_steps") - steps > 2);
+    raw_expect(&w, reply);
+    wire_close(&w);
+    steps = info_number(c, "later_steps") - steps;
+    assert_true(steps >= 20);
+    return steps;
+}
+
+static void add_slow_queues(void) {
+    for (int i = 0; i < SLOW_QUEUES; i++)
+        later(c, "RPUSH %s x", slow_name("queue:", 1200, i));
+    for (int i = 0; i < SLOW_QUEUES; i++)
+        expect_next(c, ":1");
+}
+
+static void test_slow_patterns_of_queues(void **state) {
+    redisContext *tenant = client_open();
+    long long steps, most;
+
+    (void)state;
+    add_slow_queues();
+    most =
+        expect_steps(text_of("SCAN 0 COUNT 100000 MATCH %s\r\n", slow_pattern(SLOW_PATTERN)), "[\"0\" []]");
+    expect_steps(text_of("SSCAN queues 0 MATCH %s\r\n", slow_pattern(SLOW_PATTERN)), "[\"0\" []]");
+    /* Queues that the user may not read take no time. */
+    expect(c, "+OK", "ACL SETUSER slow on nopass ~own:* +scan +auth");
+    expect(tenant, "+OK", "AUTH slow x");
+    steps = info_number(c, "later_steps");
+    expect(tenant, "[\"0\" []]", "SCAN 0 COUNT 100000 MATCH %s", slow_pattern(SLOW_PATTERN));
+    assert_in_range(info_number(c, "later_steps") - steps, 0, most / 4);
+    expect(c, ":1", "ACL DELUSER slow");
+    redisFree(tenant);
+    for (int i = 0; i < SLOW_QUEUES; i++)
+        expect(c, ":1", "DEL %s", slow_name("queue:", 1200, i));
+}
+
+/* The pages of SCAN are those of the count, also if they take several turns. */
+static void test_pages_with_a_slow_pattern(void **state) {
+    long long cursor = 0, found = 0, pages = 0;
+
+    (void)state;
+    add_slow_queues();
+    do {
+        redisReply *r =
+            redisCommand(c, "SCAN %lld COUNT 7 MATCH *%s*", cursor, slow_name("", SLOW_PATTERN, 1));
+
+        cursor = atoll(r->element[0]->str);
+        assert_in_range(r->element[1]->elements, 0, 7);
+        found += (long long)r->element[1]->elements;
+        freeReplyObject(r);
+        pages++;
+    } while (cursor != 0);
+    assert_int_equal(found, 111);
+    assert_true(pages >= 111 / 7);
+    for (int i = 0; i < SLOW_QUEUES; i++)
+        expect(c, ":1", "DEL %s", slow_name("queue:", 1200, i));
+}
+
+static void test_slow_patterns_of_members(void **state) {
+    (void)state;
+    for (int i = 0; i < SLOW_MEMBERS; i++)
+        later(c, "SADD paused %s", slow_name("", 480, i));
+    for (int i = 0; i < SLOW_MEMBERS; i++)
+        expect_next(c, ":1");
+    expect_steps(text_of("SSCAN paused 0 MATCH %s\r\n", slow_pattern(300)), "[\"0\" []]");
+    expect_steps(text_of("SSCAN paused 0 MATCH %s77\r\n", slow_name("*", 300, 7)),
+                 text_of("[\"0\" [\"%s\"]]", slow_name("", 480, 777)));
+    expect(c, ":1", "DEL paused");
+}
+
+#define MEMBER "{\"queue\":\"slow\",\"x\":\"%s\"}"
+
+/* A member of megabytes is compared in pieces. */
+static void test_slow_patterns_of_a_sorted_set(void **state) {
+    enum { MEMBERS = 300, LARGE = 4 << 20 };
+    char *large = malloc(LARGE + 1);
+
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++)
+        later(c, "ZADD schedule %lld " MEMBER, 4000000000LL + i, slow_name("", 1200, i));
+    for (int i = 0; i < MEMBERS; i++)
+        expect_next(c, ":1");
+    expect_steps(text_of("ZSCAN schedule 0 MATCH %s\r\n", slow_pattern(SLOW_PATTERN)), "[\"0\" []]");
+    expect(c, "+OK", "MULTI");
+    expect(c, "+QUEUED", "ZSCAN schedule 0 MATCH %s", slow_pattern(SLOW_PATTERN));
+    expect(c, "+QUEUED", "ZCARD schedule");
+    expect(c, text_of("[[\"0\" []] :%d]", MEMBERS), "EXEC");
+    expect(c, ":1", "DEL schedule");
+    memset(large, 'a', LARGE);
+    large[LARGE] = '\0';
+    expect(c, ":1", "ZADD schedule 4000000000 " MEMBER, large);
+    expect_steps(text_of("ZSCAN schedule 0 MATCH %s\r\n", slow_pattern(SLOW_PATTERN)), "[\"0\" []]");
+    expect_start(c, "[\"0\" [\"", "ZSCAN schedule 0 MATCH *a\"}");
+    expect(c, ":1", "DEL schedule");
+    free(large);
+}
+
+/* The client goes in the middle of the comparisons. */
+static void test_disconnect_during_slow_patterns(void **state) {
+    long long requests = info_number(c, "mem_requests"), steps = info_number(c, "later_steps");
+    struct wire w;
+
+    (void)state;
+    for (int i = 0; i < SLOW_MEMBERS; i++)
+        later(c, "SADD paused %s", slow_name("", 480, i));
+    for (int i = 0; i < SLOW_MEMBERS; i++)
+        expect_next(c, ":1");
+    raw_open(&w);
+    assert_true(wire_send_text(&w, text_of("SSCAN paused 0 MATCH %s\r\n", slow_pattern(300))));
+    EVENTUALLY(info_number(c, "later_steps") - steps > 2);
+    wire_reset(&w);
+    EVENTUALLY(info_number(c, "mem_requests") <= requests);
+    expect(c, ":1", "DEL paused");
+}
+
 static int open_clients(void **state) {
     (void)state;
     c = client_open();
@@ -506,6 +655,8 @@ static int close_clients(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slow_patterns_of_queues),
+        cmocka_unit_test(test_pages_with_a_slow_pattern),
         cmocka_unit_test(test_others_are_served_in_between),
         cmocka_unit_test(test_messages_between_replies),
         cmocka_unit_test(test_messages_for_a_client_that_lists_names),
@@ -521,6 +672,9 @@ int main(void) {
         cmocka_unit_test(test_transaction_of_many_names),
         cmocka_unit_test(test_transaction_that_nobody_reads),
         cmocka_unit_test(test_arguments_that_are_alike),
+        cmocka_unit_test(test_slow_patterns_of_members),
+        cmocka_unit_test(test_slow_patterns_of_a_sorted_set),
+        cmocka_unit_test(test_disconnect_during_slow_patterns),
     };
 
     return RUN_SUITE_WITH("long_work", tests, open_clients, close_clients);

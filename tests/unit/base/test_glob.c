@@ -144,6 +144,26 @@ static void test_both_ways_agree(void **state) {
     assert_in_range(matched, 1000, 49000);
 }
 
+/* A text in pieces of all sizes, the empty one among them. */
+static void test_pieces(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH(patterns); i++) {
+        const struct queue_pattern *g = &patterns[i];
+        size_t len = strlen(g->text);
+
+        for (size_t cut = 0; cut <= len; cut++) {
+            struct slice first = exact(g->text, cut), second = exact(g->text + cut, len - cut);
+            struct glob_run *run = glob_run_begin(slice_str(g->pattern), g->ignore_case);
+            bool may_match = glob_run_read(run, first) && glob_run_read(run, second);
+
+            assert_true(may_match || !g->matches);
+            assert_int_equal(glob_run_end(run), g->matches);
+            release(first);
+            release(second);
+        }
+    }
+}
+
 /* ---- the worst patterns ---- */
 
 #define NAME_BYTES ((size_t)64 * 1024)
@@ -189,6 +209,7 @@ int main(void) {
         cmocka_unit_test(test_glob),
         cmocka_unit_test(test_glob_many_stars),
         cmocka_unit_test(test_both_ways_agree),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_worst_patterns),
     };
 
