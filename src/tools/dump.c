@@ -384,13 +384,20 @@ static bool make_dump(struct dump *d, const char *dir, struct dump_report *out) 
     return good;
 }
 
+/* A directory that another process makes is not this backup's, and must not be removed. pg_dump takes an empty one. */
+static bool make_directory(const struct dump *d, const char *dir) {
+    if (mkdir(dir, 0700) == 0)
+        return true;
+    return errno == EEXIST ? line_refuse(d->tool, "this exists already; name a new directory", dir)
+                           : dump_fail(d, dir, strerror(errno));
+}
+
 bool dump_make(const char *tool, const char *conninfo, const char *dir, struct dump_report *out) {
     struct dump d = { .tool = tool };
-    struct stat st;
     bool good;
 
-    if (lstat(dir, &st) == 0)
-        return line_refuse(tool, "this exists already; name a new directory", dir);
+    if (!make_directory(&d, dir))
+        return false;
     good = dump_connect(&d, conninfo) && make_dump(&d, dir, out);
     dump_end(&d);
     if (!good)

@@ -97,6 +97,44 @@ static void test_restore_of_another_content(void **state) {
         postgres_number(database, "select count(*) from pg_namespace where nspname ~ 'replaced'"), 0);
 }
 
+/* Starts a tool, which waits for a lock on a table. Its output goes to a file. */
+static pid_t start_waiting(const char *database, const char *const *words) {
+    const char *argv[10] = { server_program() };
+    pid_t pid;
+
+    for (size_t i = 0; words[i] != NULL; i++)
+        argv[i + 1] = words[i];
+    pid = spawn(&(struct spawn){ .argv = argv, .log = scratch("waiting.out") });
+    EVENTUALLY(postgres_number(database,
+                               "select count(*) from pg_stat_activity where wait_event = 'relation' "
+                               "and datname = current_database()") == 1);
+    return pid;
+}
+
+static PGconn *hold(const char *database, const char *lock) {
+    PGconn *holder = postgres_connect(database);
+
+    PQclear(PQexec(holder, "begin"));
+    PQclear(PQexec(holder, lock));
+    assert_int_equal(PQtransactionStatus(holder), PQTRANS_INTRANS);
+    return holder;
+}
+
+/* The second backup must not remove the files of the first one. */
+static void test_two_backups_to_a_directory(void **state) {
+    const char *dir = scratch("shared");
+    PGconn *holder = hold(server.database, "lock table pgdisque.bucket in access exclusive mode");
+    pid_t first;
+
+    (void)state;
+    first = start_waiting(server.database,
+                          (const char *const[]){ "backup", dir, "--database", server.database, NULL });
+    TOOLING(1, "this exists already; name a new directory", "backup", dir, "--database", server.database);
+    PQfinish(holder);
+    assert_int_equal(wait_exit(first, 60000), 0);
+    TOOLING(0, "equal the backup", "restore", "--table", dir, "--database", postgres_conninfo(&pg, NULL));
+}
+
 static void test_refusals(void **state) {
     const char *dir = back_up("incomplete"), *database = postgres_conninfo(&pg, NULL);
 
@@ -259,6 +297,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_backup_and_restore),
         cmocka_unit_test(test_restore_of_another_content),
+        cmocka_unit_test(test_two_backups_to_a_directory),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_password),
         cmocka_unit_test(test_progress_on_a_terminal),
