@@ -32,6 +32,11 @@ begin
 end
 $$;
 
+-- Tells whether the caller has any right on a queue.
+create or replace function pgdisque.api_may_any(queue bytea) returns boolean
+language sql stable
+return pgdisque.api_may(queue, 'read') or pgdisque.api_may(queue, 'write') or pgdisque.api_may(queue, 'list');
+
 -- Refuses a call without the name of a queue, and one by a role that lacks one of the rights on the queue.
 create or replace function pgdisque.api_require(queue text, variadic wanted text[]) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

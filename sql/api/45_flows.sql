@@ -377,7 +377,7 @@ begin
     left join pgdisque.node as n on n.number = pgdisque.api_node(f.id)
     where f.batch_id is not null
       and f.batch_id + 0 = named
-      and (pgdisque.api_may(q.name, 'read') or pgdisque.api_may(q.name, 'write'))
+      and pgdisque.api_may_any(q.name)
     order by f.id;
 end
 $$;
@@ -400,8 +400,7 @@ begin
     join pgdisque.flow_job as f on f.id = d.predecessor_id
     left join pgdisque.queue as q on q.id = f.queue_id
     left join pgdisque.node as n on n.number = pgdisque.api_node(f.id)
-    where exists (
-        select from unnest(array['read', 'write', 'list']) as w (wanted) where pgdisque.api_may(q.name, w.wanted))
+    where pgdisque.api_may_any(q.name)
     order by f.id;
 end
 $$;

@@ -281,14 +281,17 @@ static void the_session_has_the_rights_of_its_role(void **state) {
 
 /* Roles that may use all queues do so without a grant. A reader takes nothing. */
 static void other_roles_have_all_queues(void **state) {
-    const char *id = blue_id();
+    const char *id = blue_id(), *batch;
 
     (void)state;
+    batch = forever(sql(a, "select pgdisque.new_batch('blue:done')"));
+    done(a, text_of("select pgdisque.add_job_after('blue:1', 'x', '{}', batch => '%s')", batch));
     done(a, "set role pgdisque_producer");
     done(a, "select pgdisque.add_job('any', 'x')");
     assert_string_equal(sql(a, "select pgdisque.wait_job('%s', 1)", id), "");
     done(a, "reset role; set role pgdisque_reader");
     assert_string_equal(sql(a, "select queue from pgdisque.job('%s')", id), "blue:1");
+    assert_string_equal(sql(a, "select queue from pgdisque.batch_jobs('%s')", batch), "blue:1");
     done(a, "reset role; do $$ begin create role guest login in role pgdisque_tenant, pgdisque_reader; "
             "exception when duplicate_object then null; end $$; set role guest");
     does(a, REFUSED, "select pgdisque.get_jobs('any')");
