@@ -206,6 +206,9 @@ begin
         raise exception 'ERR UNTIL and REPLACE need UNIQUE' using errcode = 'invalid_parameter_value';
     end if;
     perform pgdisque.api_require(queue, 'write');
+    if lower(overlap) = 'replace' then
+        perform pgdisque.api_require(queue, 'read');
+    end if;
     if deadqueue is not null then
         perform pgdisque.api_require(deadqueue, 'write');
     end if;

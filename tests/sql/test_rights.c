@@ -314,12 +314,14 @@ static void granted_functions_keep_to_own_queues(void **state) {
         "pgdisque.schedule('mine', '* * * * *', 'blue:1', 'x')",
         "pgdisque.schedule('mine', '* * * * *', 'red:1', 'x', attempts => 1, deadqueue => 'blue:1')",
         "pgdisque.schedule('theirs', '* * * * *', 'red:1', 'x')",
+        "pgdisque.schedule('mine', '* * * * *', 'green:1', 'x', overlap => 'Replace')",
     };
     const char *id = blue_id();
     char *before;
 
     (void)state;
     done(a, "begin; grant execute on all functions in schema pgdisque to red");
+    done(a, "select pgdisque.grant_queue('red', 'green:*', 'write')");
     done(a, "select pgdisque.qconfig('blue:1', 'ttl', '50'), pgdisque.schedule('theirs', '* * * * *', "
             "'blue:1', 'x')");
     done(a, "commit; set role red");
@@ -337,7 +339,8 @@ static void granted_functions_keep_to_own_queues(void **state) {
     assert_string_equal(everything(), before);
     free(before);
     done(a, "select pgdisque.pause('red:1', 'out'), pgdisque.qconfig('red:1', 'rate', '1'), "
-            "pgdisque.schedule('mine', '* * * * *', 'red:1', 'x')");
+            "pgdisque.schedule('mine', '* * * * *', 'green:1', 'x'), "
+            "pgdisque.schedule('mine', '* * * * *', 'red:1', 'x', overlap => 'replace')");
     does(a, "1", "select count(*) from pgdisque.reprioritize(array(select id from pgdisque.own_jobs), 9)");
     does(a, "t", "select pgdisque.unschedule('mine')");
     done(a, "reset role; revoke all on all functions in schema pgdisque from red");
