@@ -30,6 +30,16 @@ begin
 end
 $$;
 
+-- Refuses an add to a queue with this pause, if the queue is paused in.
+create or replace function pgdisque.api_refuse_paused(pause smallint) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+    if pause & 1 <> 0 then
+        raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
+    end if;
+end
+$$;
+
 -- Shows bytes as text if they are valid text, otherwise escaped.
 create or replace function pgdisque.queue_name(name bytea) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$

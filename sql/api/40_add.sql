@@ -288,9 +288,7 @@ begin
         perform pgdisque.api_require(deadqueue, 'write');
     end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
-    if place.pause & 1 <> 0 then
-        raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
-    end if;
+    perform pgdisque.api_refuse_paused(place.pause);
     settled := pgdisque.api_settle(
         queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
     retry := settled.retry;

@@ -124,9 +124,7 @@ begin
         raise exception 'NOJOB AFTER names a job that is unknown' using errcode = 'invalid_parameter_value';
     end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
-    if place.pause & 1 <> 0 then
-        raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
-    end if;
+    perform pgdisque.api_refuse_paused(place.pause);
     settled := pgdisque.api_settle(
         queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
     predecessors := coalesce(pgdisque.api_follow(coalesce(after, '{}')), '{}');

@@ -98,6 +98,7 @@ begin
         perform pgdisque.api_require(queue, 'read');
     end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
+    perform pgdisque.api_refuse_paused(place.pause);
     id := pgdisque.api_take_key(place.queue_id, convert_to(unique_key, 'UTF8'), pgdisque.api_secret());
     if id is null then
         outcome := 'added';

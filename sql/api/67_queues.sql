@@ -340,10 +340,7 @@ begin
     if to_queue is not null then
         perform pgdisque.api_require(to_queue, 'write');
         target := pgdisque.api_queue(convert_to(to_queue, 'UTF8'), true);
-        if target.pause & 1 <> 0 then
-            raise exception 'PAUSED Queue paused in input, try later'
-                using errcode = 'object_not_in_prerequisite_state';
-        end if;
+        perform pgdisque.api_refuse_paused(target.pause);
         target_id := target.queue_id;
         if target.is_new then
             perform pgdisque.api_tell(array['p' || target.queue_id]);

@@ -370,6 +370,7 @@ static void pauses(void **state) {
     does(a, "0", "select count(*) from pgdisque.queue");
     does(a, "in", "select pgdisque.pause('q', 'in')");
     does(a, "error 55000", "select pgdisque.add_job('q', 'x')");
+    does(a, "error 55000", "select pgdisque.add_unique_job('q', 'x', 'k')");
     does(a, "out", "select pgdisque.pause('q', 'OUT')");
     done(a, "select pgdisque.add_job('q', 'x')");
     does(a, "", ONLY("'q'"));
@@ -377,6 +378,10 @@ static void pauses(void **state) {
     does(a, "all", "select pgdisque.pause('q')");
     does(a, "none", "select pgdisque.pause('q', 'none')");
     does(a, "x", ONLY("'q'"));
+    done(a, "select pgdisque.add_unique_job('q', 'y', 'k')");
+    does(a, "in", "select pgdisque.pause('q', 'in')");
+    does(a, "error 55000", "select pgdisque.add_unique_job('q', 'z', 'k', replace => true)");
+    does(a, "y", ONLY("'q'"));
 }
 
 static void settings_of_queues(void **state) {
