@@ -272,6 +272,8 @@ begin
     if coalesce(ttl, 0) < 1 then
         raise exception 'ERR TTL must be a number > 0' using errcode = 'invalid_parameter_value';
     end if;
+    perform pgdisque.api_refuse_bodies(
+        array_remove(pgdisque.api_bodies(array[complete, failure, success]), null));
     perform pgdisque.api_require(queue, 'write');
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     settled := pgdisque.api_settle(queue, place.queue_id, 0, 0, null, 2147483647, null, null, null);

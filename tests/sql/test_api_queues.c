@@ -103,6 +103,9 @@ static void sizes_are_limited(void **state) {
         "select pgdisque.add_job(repeat('q', 65537), 'x')",
         "select pgdisque.add_job('q', repeat('x', 67108865))",
         "select pgdisque.add_jobs('q', array['x', repeat('x', 67108865)])",
+        "select pgdisque.new_batch('q', complete => repeat('x', 67108865))",
+        "select pgdisque.new_batch('q', failure => repeat('x', 67108865))",
+        "select pgdisque.new_batch('q', success => repeat('x', 67108865))",
         "select pgdisque.add_job('q', 'x', unique_key => '')",
         "select pgdisque.add_job('q', 'x', unique_key => repeat('k', 513))",
         "select pgdisque.add_job('q', 'x', unique_key => 'k', unique_for => 0)",
@@ -125,6 +128,7 @@ static void sizes_are_limited(void **state) {
         if (strcmp(sql(a, "%s", wrong[i]), "error 22023") != 0)
             fail_msg("%s is not refused", wrong[i]);
     does(a, "0", "select count(*) from pgdisque.job");
+    does(a, "0", "select count(*) from pgdisque.batch");
     does(a, "t", "select pgdisque.add_job(repeat('q', 65536), 'x') is not null");
 }
 
