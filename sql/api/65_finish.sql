@@ -34,6 +34,7 @@ declare
     ends text[];
     group_queues integer[];
     group_keys bytea[];
+    flow_ids bigint[];
     dead_queue_ids integer[];
 begin
     ids := pgdisque.api_permitted(ids, 'read');
@@ -76,13 +77,6 @@ begin
         where t.seconds is not null
         returning pgdisque.api_item('y', f.queue_id, f.rank, f.id, 2) as item
     ),
-    noted as (
-        update pgdisque.flow_job as f
-        set outcome = coalesce(f.outcome, 1), result = ack_jobs.result
-        from timed as t
-        where t.in_flow
-          and f.id = any (array[t.id])
-    ),
     groups as (
         select distinct t.queue_id, t.group_key
         from timed as t
@@ -97,8 +91,15 @@ begin
         ),
         (select array_agg(k.item) from kept as k),
         (select array_agg(g.queue_id order by g.queue_id, g.group_key) from groups as g),
-        (select array_agg(g.group_key order by g.queue_id, g.group_key) from groups as g)
-    into jobs, ends, group_queues, group_keys;
+        (select array_agg(g.group_key order by g.queue_id, g.group_key) from groups as g),
+        (select array_agg(t.id) from timed as t where t.in_flow)
+    into jobs, ends, group_queues, group_keys, flow_ids;
+    -- The delete may have waited for add_job_after(). Only a later statement sees the new row in flow_job.
+    if flow_ids is not null then
+        update pgdisque.flow_job as f
+        set outcome = coalesce(f.outcome, 1), result = ack_jobs.result
+        where f.id = any (flow_ids);
+    end if;
     with gone as (
         delete from pgdisque.dead_job as d
         using pgdisque.api_keys(ids) as k

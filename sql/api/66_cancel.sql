@@ -16,6 +16,7 @@ declare
     messages text[];
     group_queues integer[];
     group_keys bytea[];
+    flow_ids bigint[];
     unstarted integer;
 begin
     ids := pgdisque.api_permitted(ids, 'read');
@@ -49,16 +50,6 @@ begin
         )::pgdisque.changed_job as job, j.id, j.in_flow,
             pgdisque.api_item('u', o.queue_id, o.rank, o.id, pgdisque.api_us(o.expires_at)) || ',' || o.retry as message
     ),
-    cancelled as materialized (
-        select d.id, d.in_flow
-        from deleted as d
-        union all
-        select h.id, h.in_flow
-        from held as h
-    ),
-    noted as (
-        {{note_outcome(cancelled, 3)}}
-    ),
     waiting as (
         update pgdisque.waiting_job as w
         set outcome = 3
@@ -86,8 +77,21 @@ begin
             from deleted as d
             where d.group_key is not null
         ),
-        (select count(*) from waiting as w)
-    into gone, marked, messages, group_queues, group_keys, unstarted;
+        (select count(*) from waiting as w),
+        (
+            select array_agg(c.id)
+            from (
+                select d.id from deleted as d where d.in_flow
+                union all
+                select h.id from held as h where h.in_flow
+            ) as c
+        )
+    into gone, marked, messages, group_queues, group_keys, unstarted, flow_ids;
+    -- The lock may have waited for add_job_after(). Only a later statement sees the new row in flow_job.
+    if flow_ids is not null then
+        with cancelled as (select c.id, true as in_flow from unnest(flow_ids) as c (id))
+        {{note_outcome(cancelled, 3)}};
+    end if;
     perform pgdisque.api_tell(
         coalesce(messages, '{}')
         || array(select pgdisque.api_item('y', g.queue_id, g.rank, g.id, 8) from unnest(gone) as g)

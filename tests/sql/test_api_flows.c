@@ -153,6 +153,28 @@ static void a_cancel_finds_new_inner_batches(void **state) {
     does(a, "0", "select count(*) from pgdisque.jobs");
 }
 
+/* A session ends a job, while the transaction that made it a predecessor is open. */
+static void end_new_predecessor(const char *function, const char *result) {
+    const char *first = forever(sql(a, "select pgdisque.add_job('q', '1')"));
+
+    done(a, "begin");
+    sql(a, "select pgdisque.add_job_after('r', '2', array['%s'])", first);
+    assert_int_equal(PQsendQuery(b, text_of("select pgdisque.%s(array['%s']%s)", function, first, result)),
+                     1);
+    assert_true(waits_for_lock(b));
+    done(a, "commit");
+    assert_string_equal(call_result(b), "1");
+}
+
+static void ends_of_new_predecessors_are_noted(void **state) {
+    (void)state;
+    end_new_predecessor("cancel_jobs", "");
+    end_new_predecessor("ack_jobs", ", 'found'");
+    does(a, "3 -; 1 found",
+         "select outcome, encode(result, 'escape') from pgdisque.flow_job where outcome is not null order by "
+         "id");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
 
 int main(void) {
@@ -160,7 +182,7 @@ int main(void) {
         TEST(jobs_after_others_have_all_options), TEST(several_jobs_wait_for_the_same_jobs),
         TEST(dead_letters_hold_and_cancel),       TEST(revived_jobs_count_again),
         TEST(a_cancelled_batch_takes_no_jobs),    TEST(a_cancelled_job_of_a_batch_closes_it),
-        TEST(a_cancel_finds_new_inner_batches),
+        TEST(a_cancel_finds_new_inner_batches),   TEST(ends_of_new_predecessors_are_noted),
     };
 
     return run_sql_suite("api_flows", tests, sizeof(tests) / sizeof(tests[0]));
