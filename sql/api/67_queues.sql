@@ -259,7 +259,7 @@ begin
         array(
             select i.item
             from counted as c
-            cross join unnest(array[
+            cross join unnest(pgdisque.api_states(c.queue_id, c.count - c.ready, 0) || array[
                 pgdisque.api_counted(c.queue_id, c.ready, c.count, c.ready, 0), 'd' || c.queue_id,
                 't' || c.queue_id || ',' || pgdisque.api_us(c.wake_at)]) as i (item)
         ) || array(select distinct 'd' || g.queue_id from gone as g where to_queue_id is not null)

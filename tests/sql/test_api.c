@@ -428,6 +428,23 @@ static void servers_are_told(void **state) {
     assert_string_equal(told(), "");
 }
 
+/* Jobs that are revived at a rate are delayed. */
+static void servers_count_revived_jobs(void **state) {
+    (void)state;
+    done(a, "insert into pgdisque.queue (name) values ('q')");
+    done(a,
+         "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
+         "additional_deliveries, rank, replicate, body) select n, now(), now() + interval '1 hour', 1, 60, "
+         "0, 3, "
+         "0, 2, 0, 1, 'x' from generate_series(1, 3) as n");
+    told();
+    done(a, "select pgdisque.revive('q', 2, rate => 1)");
+    assert_string_equal(told(), text_of(" j1,2,0 c1,0,2,0,0 d1 t1,%s",
+                                        sql(a, "select pgdisque.api_us(min(ready_at)) from pgdisque.job")));
+    done(a, "select pgdisque.revive('q')");
+    assert_non_null(strstr(told(), " c1,1,1,1,0 d1 "));
+}
+
 /* Each cancellation of a running job is told once, and that of a queued job is no message to a worker. */
 static void workers_are_told_of_cancellations(void **state) {
     const char *key, *expires;
@@ -631,6 +648,7 @@ int main(void) {
         TEST(cancelled_jobs_end),
         TEST(everything_of_a_worker_comes_back),
         TEST(servers_are_told),
+        TEST(servers_count_revived_jobs),
         TEST(workers_are_told_of_cancellations),
         TEST(unique_jobs_tell_their_outcome),
         TEST(a_later_delay_renews_the_time_to_live),
