@@ -465,7 +465,7 @@ bool dump_load(const char *tool, const char *conninfo, const char *dir, bool rep
 
     if (good)
         dump_sum(&backup, out);
-    good = good && dump_connect(&d, conninfo) && check_target(&d, replace) &&
+    good = good && dump_connect(&d, conninfo) && dump_do(&d, sql_dump_lock) && check_target(&d, replace) &&
            load_files(&d, &backup, dir, out->rows);
     dump_end(&d);
     dump_end(&backup);

@@ -22,7 +22,8 @@ bool dump_make(const char *tool, const char *conninfo, const char *dir, struct d
 bool dump_check_target(const char *tool, const char *conninfo, bool replace) MUST_CHECK;
 
 /* Restores a backup, and compares it with its rows and checksums. A schema that the database has is deleted at the end,
- * and stays as it was if the restore fails. False after an error message. */
+ * and stays as it was if the restore fails. A server that starts during the restore waits for its end. False after
+ * an error message. */
 bool dump_load(const char *tool, const char *conninfo, const char *dir, bool replace,
                struct dump_report *out) MUST_CHECK;
 

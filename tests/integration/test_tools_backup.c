@@ -135,6 +135,34 @@ static void test_two_backups_to_a_directory(void **state) {
     TOOLING(0, "equal the backup", "restore", "--table", dir, "--database", postgres_conninfo(&pg, NULL));
 }
 
+/* The restored schema can still be dropped, so a server waits. */
+static void test_a_server_that_starts_during_a_restore(void **state) {
+    const char *database = postgres_conninfo(&pg, NULL), *dir = back_up("early");
+    struct server s;
+    PGconn *holder;
+    pid_t tool;
+
+    (void)state;
+    redisFree(serve(&s, database));
+    assert_int_equal(server_stop(&s), 0);
+    /* Stops the tool after the comparison, when it drops the old schema. */
+    holder = hold(database, "lock table pgdisque.bucket in access share mode");
+    tool = start_waiting(database,
+                         (const char *const[]){ "restore", dir, "--replace", "--database", database, NULL });
+    server_spawn(&s, database, NULL);
+    /* The sessions of the server also wait for each other. */
+    EVENTUALLY(
+        postgres_number(
+            database,
+            "select count(*) from pg_stat_activity as s join pg_stat_activity as tool on tool.pid = any "
+            "(pg_blocking_pids(s.pid)) where s.wait_event = 'advisory' and tool.wait_event = 'relation'") >
+        0);
+    PQfinish(holder);
+    assert_int_equal(wait_exit(tool, 60000), 0);
+    server_wait_ready(&s);
+    assert_int_equal(server_stop(&s), 0);
+}
+
 static void test_refusals(void **state) {
     const char *dir = back_up("incomplete"), *database = postgres_conninfo(&pg, NULL);
 
@@ -298,6 +326,7 @@ int main(void) {
         cmocka_unit_test(test_backup_and_restore),
         cmocka_unit_test(test_restore_of_another_content),
         cmocka_unit_test(test_two_backups_to_a_directory),
+        cmocka_unit_test(test_a_server_that_starts_during_a_restore),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_password),
         cmocka_unit_test(test_progress_on_a_terminal),
