@@ -107,7 +107,7 @@ static void ack(void) {
 
 static void claim_encode(struct params *p, struct task *t) {
     (void)t;
-    take_encode_key(p, 0, health.key);
+    params_key(p, 0, health.key);
 }
 
 static void claim_done(struct task *t, const PGresult *rows) {

@@ -378,11 +378,8 @@ static void worker_jobs_begin(struct params *p) {
 static void worker_jobs_encode(struct params *p, struct task *t) {
     const struct worker_jobs *w = REQ_OF_TASK(t)->data;
 
-    for (size_t i = 0; i < w->count; i++) {
-        params_int4(p, 0, w->jobs[i].key.queue_id);
-        params_int2(p, 1, w->jobs[i].key.rank);
-        params_int8(p, 2, w->jobs[i].key.id);
-    }
+    for (size_t i = 0; i < w->count; i++)
+        params_key(p, 0, w->jobs[i].key);
 }
 
 static void workers_pair_int(struct req *r, const char *name, int64_t value) {
@@ -637,9 +634,7 @@ static void workers_release_encode(struct params *p, struct task *t) {
     for (size_t i = l->count - release_rows(l); i < l->count; i++) {
         const struct held_job *job = &l->found[i];
 
-        params_int4(p, 0, job->key.queue_id);
-        params_int2(p, 1, job->key.rank);
-        params_int8(p, 2, job->key.id);
+        params_key(p, 0, job->key);
         params_time(p, 3, job->until);
     }
 }

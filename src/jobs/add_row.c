@@ -48,9 +48,7 @@ static void add_write_edges(struct params *p, const struct add *a, int32_t ordin
         struct job_key key = f->count > 0 ? job_ref_key(&f->predecessors[i]) : none;
 
         params_int4(p, 18, ordinal);
-        params_int4(p, 19, key.queue_id);
-        params_int2(p, 20, key.rank);
-        params_int8(p, 21, key.id);
+        params_key(p, 19, key);
     }
 }
 

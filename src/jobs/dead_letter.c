@@ -100,9 +100,7 @@ static void dead_letter_begin(struct params *p) {
 static void dead_letter_encode(struct params *p, struct task *t) {
     struct job_key key = CONTAINER_OF(t, struct dead_letter, task)->key;
 
-    params_int4(p, 0, key.queue_id);
-    params_int2(p, 1, key.rank);
-    params_int8(p, 2, key.id);
+    params_key(p, 0, key);
 }
 
 /* True if the text has the form of version 00 of W3C Trace Context. So it is safe in a line of the log. */

@@ -207,11 +207,8 @@ OPERATION(wake_next, .alone = true, .begin = search_begin, .on_end = search_done
 static void change_encode(struct params *p, struct task *t) {
     const struct change *c = CONTAINER_OF(t, struct change, task);
 
-    for (size_t i = 0; i < c->count; i++) {
-        params_int4(p, 0, c->keys[i].queue_id);
-        params_int2(p, 1, c->keys[i].rank);
-        params_int8(p, 2, c->keys[i].id);
-    }
+    for (size_t i = 0; i < c->count; i++)
+        params_key(p, 0, c->keys[i]);
     params_set_time(p, 3, wake.now);
 }
 

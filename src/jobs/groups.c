@@ -210,9 +210,7 @@ void group_of(struct job_key key) {
 static void groups_find_encode(struct params *p, struct task *t) {
     struct job_key key = CONTAINER_OF(t, struct groups_named, task)->key;
 
-    params_int4(p, 0, key.queue_id);
-    params_int2(p, 1, key.rank);
-    params_int8(p, 2, key.id);
+    params_key(p, 0, key);
 }
 
 static void groups_find_done(struct task **tasks, size_t count, const PGresult *rows) {

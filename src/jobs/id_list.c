@@ -97,11 +97,8 @@ void job_ids_unhold(const struct req *r) {
 void job_ids_encode(struct params *p, struct task *t) {
     const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
 
-    for (size_t i = 0; i < ids->count; i++) {
-        params_int4(p, 0, ids->keys[i].queue_id);
-        params_int2(p, 1, ids->keys[i].rank);
-        params_int8(p, 2, ids->keys[i].id);
-    }
+    for (size_t i = 0; i < ids->count; i++)
+        params_key(p, 0, ids->keys[i]);
 }
 
 void job_ids_encode_marked(struct params *p, struct task *t) {

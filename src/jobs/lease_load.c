@@ -122,7 +122,7 @@ static void find_leases_begin(struct params *p) {
 
 static void find_leases_encode(struct params *p, struct task *t) {
     for (size_t i = 0; i < t->rows; i++)
-        take_encode_key(p, 0, lease_load.candidates[lease_load.next + i].key);
+        params_key(p, 0, lease_load.candidates[lease_load.next + i].key);
 }
 
 /* This server does not know a lease of its own. A lost claim gave it, or it had ended by a clock that was set back since,

@@ -529,19 +529,13 @@ void take_begin_keys(struct params *p) {
     params_set_int2(p, 4, (int16_t)node_self()->number);
 }
 
-void take_encode_key(struct params *p, int col, struct job_key key) {
-    params_int4(p, col, key.queue_id);
-    params_int2(p, col + 1, key.rank);
-    params_int8(p, col + 2, key.id);
-}
-
 static void keys_encode(struct params *p, struct task *task) {
     struct take *t = take_of(task);
 
     forget_latest(t);
     t->sent_us = clock_db();
     for (size_t i = 0; i < t->key_count; i++)
-        take_encode_key(p, 0, t->keys[i]);
+        params_key(p, 0, t->keys[i]);
 }
 
 static void limited_encode(struct params *p, struct task *task) {
@@ -549,9 +543,9 @@ static void limited_encode(struct params *p, struct task *task) {
 
     params_set_int2(p, 5, (int16_t)node_self()->number);
     /* An array must have an element, and no job has the id 0. */
-    take_encode_key(p, 6, (struct job_key){ t->q->id, 0, 0 });
+    params_key(p, 6, (struct job_key){ t->q->id, 0, 0 });
     for (size_t i = 0; i < t->key_count; i++)
-        take_encode_key(p, 6, (struct job_key){ t->q->id, t->keys[i].rank, t->keys[i].id });
+        params_key(p, 6, (struct job_key){ t->q->id, t->keys[i].rank, t->keys[i].id });
 }
 
 int64_t pop_front_id(void) {

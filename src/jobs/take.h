@@ -27,8 +27,6 @@ bool takes_pending(void);
 void take_note_scan(struct queue *q, struct queue_scan *w);
 /* The parameters of claim_keys.sql after the keys. */
 void take_begin_keys(struct params *p);
-/* Appends a key to the arrays queue_id, rank and id, of which col is the first. */
-void take_encode_key(struct params *p, int col, struct job_key key);
 
 /* The jobs that a list command takes, and their target. For such a request, taker.own is a struct pop. */
 struct pop {

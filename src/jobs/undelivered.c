@@ -264,7 +264,7 @@ void undelivered_release(struct job_key key, int64_t until, bool last) {
 static void release_encode(struct params *p, struct task *t) {
     const struct release *r = CONTAINER_OF(t, struct release, task);
 
-    take_encode_key(p, 0, r->key);
+    params_key(p, 0, r->key);
     params_time(p, 5, r->until);
 }
 

@@ -269,7 +269,7 @@ static void look_encode(struct params *p, struct task *t) {
 
     for (size_t i = 0; i < w->count; i++)
         if (w->reads_all || w->jobs[i].state == WAIT_OPEN)
-            take_encode_key(p, 0, w->jobs[i].key);
+            params_key(p, 0, w->jobs[i].key);
 }
 
 static void note_rows(struct job_wait *w, const PGresult *rows, int row) {

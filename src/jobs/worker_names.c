@@ -67,9 +67,7 @@ static void name_encode(struct params *p, struct task *t) {
     for (size_t i = 0; i < n->count; i++) {
         const struct worker_names_named *job = &n->jobs[i];
 
-        params_int4(p, 0, job->key.queue_id);
-        params_int2(p, 1, job->key.rank);
-        params_int8(p, 2, job->key.id);
+        params_key(p, 0, job->key);
         params_time(p, 3, job->row_until_us);
         params_bytea(p, 4, slice_str(job->name));
     }

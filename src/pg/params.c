@@ -321,6 +321,12 @@ struct job_key row_key(int32_t queue_id, const PGresult *res, int row, int col) 
     return (struct job_key){ queue_id, row_int2(res, row, col), row_int8(res, row, col + 1) };
 }
 
+void params_key(struct params *p, int col, struct job_key key) {
+    params_int4(p, col, key.queue_id);
+    params_int2(p, col + 1, key.rank);
+    params_int8(p, col + 2, key.id);
+}
+
 struct job_key row_full_key(const PGresult *res, int row, int col) {
     return row_key(row_int4(res, row, col), res, row, col + 1);
 }

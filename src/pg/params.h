@@ -117,5 +117,7 @@ struct slice row_jsonb_or_null(const PGresult *res, int row, int col);
 struct job_key row_key(int32_t queue_id, const PGresult *res, int row, int col);
 /* The key in columns queue_id, rank and id, of which col is the first. */
 struct job_key row_full_key(const PGresult *res, int row, int col);
+/* Appends a key to the arrays queue_id, rank and id, of which col is the first. */
+void params_key(struct params *p, int col, struct job_key key);
 
 #endif

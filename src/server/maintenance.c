@@ -96,9 +96,7 @@ static void postpone_begin(struct params *p) {
 static void postpone_encode(struct params *p, struct task *t) {
     struct job_key key = CONTAINER_OF(t, struct postpone, task)->key;
 
-    params_int4(p, 0, key.queue_id);
-    params_int2(p, 1, key.rank);
-    params_int8(p, 2, key.id);
+    params_key(p, 0, key);
 }
 
 static void postpone_row(struct task *t, const PGresult *rows, int row) {
