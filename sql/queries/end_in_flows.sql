@@ -108,6 +108,8 @@ ended as materialized (
     where f.batch_id is null
        or not f.is_new
        or f.batch_id = any (array(select b.id from batches as b))
+       -- An old batch was deleted, and one of its dead letters was revived after that.
+       or not exists (select from pgdisque.batch as b where b.id = any (array[f.batch_id]))
 ),
 edge as materialized (
     select e.ordinal, e.id as predecessor_id, d.successor_id, d.holds, e.outcome, e.is_failure

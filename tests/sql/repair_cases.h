@@ -66,6 +66,9 @@ static const struct stmt_case repair_cases[] = {
           "encode(result, 'escape')), ' ' order by id) from pgdisque.flow_job)",
       .found = "3:a predecessor failed 5:the time to live ended, 3:3:t:a predecessor failed 4:3:f "
                "5:2:f:the time to live ended" },
+    { SQL_END_IN_FLOWS, "a revived job whose batch was deleted ends", .setup = FLOW_JOBS("(1, 9, null)"),
+      .params = { "{1}", NOW, "100", "{0}", "{0}" }, .rows = "3 1 0 1 13:00:00 60 - - 1 - - - f",
+      .query = FLOWS_NOW, .found = "1:9:1:t" },
     { SQL_END_IN_FLOWS, "a failed batch without a completion job is no dead letter",
       .setup =
           FLOW_JOBS("(9, null, null)") "; " COMPLETION("9") "; update pgdisque.waiting_job set has_body = "
