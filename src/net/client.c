@@ -533,14 +533,12 @@ static void read_or_watch(struct client *c, bool read) {
 
 static bool reads_on(const struct client *c) {
     bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
+    bool only_writes = unproven_has(c) && c->write_armed;
 
-    if (unproven_has(c) && c->write_armed)
-        return false;
-    return !busy || buf_len(&c->in) < (client_is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
+    return !only_writes && (!busy || buf_len(&c->in) < (client_is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT));
 }
 
-/* The client will send no more. Its commands are still executed and answered, as `printf ... | nc` needs.
- * But no job is given to it. */
+/* The client sends no more. Its commands still run and reply, as `printf ... | nc` needs, but get no job. */
 static void on_eof(struct client *c) {
     c->eof = true;
     if (unproven_has(c))
