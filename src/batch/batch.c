@@ -214,9 +214,9 @@ static void add_replicated(struct txn *txn) {
 }
 
 static void (*const source_builders[SOURCES])(struct txn *txn) = {
-    [SOURCE_ORDINARY] = add_ordinary,        [SOURCE_ASYNC] = add_async,
-    [SOURCE_REPLICATED] = add_replicated,    [SOURCE_SUSPECTS] = add_suspects,
-    [SOURCE_CLIENT_TXNS] = add_client_txns,  [SOURCE_CONTENDED] = contention_append,
+    [SOURCE_ORDINARY] = add_ordinary,       [SOURCE_ASYNC] = add_async,
+    [SOURCE_REPLICATED] = add_replicated,   [SOURCE_SUSPECTS] = add_suspects,
+    [SOURCE_CLIENT_TXNS] = add_client_txns, [SOURCE_CONTENDED] = contention_append,
     [SOURCE_SEPARATE] = separate_append,
 };
 

@@ -160,8 +160,7 @@ static void contention_checked(const struct part *part, const PGresult *rows) {
     size_t is_free = part->count;
 
     for (int i = 0; i < PQntuples(rows); i++) {
-        size_t at =
-            txn_task_of_ordinal(part->tasks, part->count, row_int4(rows, i, COL_FIND_LOCKED_ORDINAL));
+        size_t at = txn_task_of_ordinal(part->tasks, part->count, row_int4(rows, i, COL_FIND_LOCKED_ORDINAL));
 
         is_free -= !locked[at];
         locked[at] = true;

@@ -54,10 +54,10 @@ enum commit_kind {
 /* SQLSTATEs of failures that this server makes, or that it must recognise. */
 #define OP_TOO_LARGE "PD001" /* the task has more than OP_MAX_BYTES and was not sent */
 #define OP_DISK_FULL DB_DISK_FULL
-#define OP_LOCKED "55P03"    /* made by Postgres: another session holds a lock */
-#define OP_KEY_TAKEN "23502" /* made by Postgres for add_unique.sql: a null */
+#define OP_LOCKED "55P03"      /* made by Postgres: another session holds a lock */
+#define OP_KEY_TAKEN "23502"   /* made by Postgres for add_unique.sql: a null */
 #define OP_RESULT_LOST "08007" /* the commit is known, its result is lost */
-#define OP_NOT_ACKED "22012" /* made by Postgres for retain_required.sql: division by zero */
+#define OP_NOT_ACKED "22012"   /* made by Postgres for retain_required.sql: division by zero */
 /* Made by Postgres for add_in_flow.sql and open_batch.sql in a client transaction: logarithm of zero, root of a negative
  * number, no buckets. */
 #define OP_NO_PREDECESSOR "2201E"

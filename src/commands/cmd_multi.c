@@ -32,9 +32,9 @@ struct exec {
     struct req **reqs; /* in the order of the commands */
     bool *joins;       /* for each command: its task joins the client transaction */
     size_t count;
-    size_t next;           /* all commands before it have ended */
-    struct buf replies;    /* of the commands before it; counted in the memory of the request */
-    struct long_work work; /* ends commands */
+    size_t next;            /* all commands before it have ended */
+    struct buf replies;     /* of the commands before it; counted in the memory of the request */
+    struct long_work work;  /* ends commands */
     struct budget in_place; /* of the turn of the commit */
     enum exec_phase phase;
     bool advancing;   /* work has not ended */

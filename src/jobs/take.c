@@ -67,8 +67,8 @@ struct take {
     struct job_key end;      /* the last of them */
     int64_t sent_us;         /* clock_db(): begin of the leases */
     struct queue_scan scan;
-    uint64_t slots_freed;      /* q->limits->slots_freed when the statement was built */
-    struct list in_plan; /* while it is not sent */
+    uint64_t slots_freed; /* q->limits->slots_freed when the statement was built */
+    struct list in_plan;  /* while it is not sent */
 };
 
 /* The transaction that is being planned. */

@@ -535,7 +535,8 @@ static bool reads_on(const struct client *c) {
     bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
     bool only_writes = unproven_has(c) && c->write_armed;
 
-    return !only_writes && (!busy || buf_len(&c->in) < (client_is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT));
+    return !only_writes &&
+           (!busy || buf_len(&c->in) < (client_is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT));
 }
 
 /* The client sends no more. Its commands still run and reply, as `printf ... | nc` needs, but get no job. */
@@ -581,8 +582,7 @@ static ssize_t read_some(struct client *c) {
     return got;
 }
 
-/* Idle clients keep no input buffer. The buffer of a slow client is not larger than the bytes that it has
- * sent. */
+/* Idle clients keep no input buffer. The buffer of a slow client has only the bytes that it has sent. */
 static void shrink_input(struct client *c) {
     if (buf_len(&c->in) == 0)
         buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);

@@ -41,8 +41,8 @@ struct delivery {
     struct job_key key;
     int64_t until;            /* end of the lease */
     struct undelivered *copy; /* copy of a job that was removed; undelivered.h */
-    const struct req
-        *holder;     /* request whose reply is not in the output yet, because it is not complete, or others are before it; or NULL */
+    const struct req *
+        holder; /* request whose reply is not in the output yet, because it is not complete, or others are before it; or NULL */
     uint64_t offset; /* then: position in the client's output at or before the start of the reply */
 };
 

@@ -225,8 +225,8 @@ const char *lease_worker(int64_t id) {
     return label == NULL ? NULL : worker_label_name(label);
 }
 
-void lease_each_of_worker(struct slice name, size_t most, bool (*take)(void *arg, const struct worker_lease *held),
-                     void *arg) {
+void lease_each_of_worker(struct slice name, size_t most,
+                          bool (*take)(void *arg, const struct worker_lease *held), void *arg) {
     struct worker_label *label = worker_label_find(name);
     size_t looks = 0, taken = 0;
 

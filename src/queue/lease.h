@@ -56,8 +56,8 @@ struct worker_lease {
 };
 /* Calls take() for leases of the workers with that name, in the order in which the leases began, until it has returned
  * true `most` times or was called LEASE_LOOKS times. */
-void lease_each_of_worker(struct slice name, size_t most, bool (*take)(void *arg, const struct worker_lease *held),
-                     void *arg);
+void lease_each_of_worker(struct slice name, size_t most,
+                          bool (*take)(void *arg, const struct worker_lease *held), void *arg);
 #define LEASE_LOOKS 20000
 /* Notes that this delivery is the last attempt: when the lease ends, the job is exhausted and is not queued
  * again. The next lease of the job clears this. */
@@ -87,7 +87,7 @@ bool lease_replace(int64_t id);
 /* A peer notifies that it ended this lease. Returns what this server did before it got the notification: */
 enum lease_past {
     LEASE_UNKNOWN,  /* nothing that is remembered */
-    LEASE_RUNNING,     /* the lease was still here; lease_revoke() has removed it */
+    LEASE_RUNNING,  /* the lease was still here; lease_revoke() has removed it */
     LEASE_ENDED,    /* the lease ended here by time, and the job was counted as queued */
     LEASE_REPLACED, /* lease_replace() */
 };

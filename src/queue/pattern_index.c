@@ -28,7 +28,7 @@ static struct {
     uint64_t settled; /* the last step for a pattern without a user */
     void (*on_settled)(struct queue_pattern *p);
     uint64_t waiting[PATTERN_WORDS]; /* set of the indexes of patterns with waiters */
-    size_t waiting_count;         /* number of these patterns */
+    size_t waiting_count;            /* number of these patterns */
     /* set of the indexes of queues that may have jobs; maintained while there are patterns */
     uint64_t *ready;
     uint32_t words; /* length of `ready` */

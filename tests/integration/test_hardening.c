@@ -82,8 +82,10 @@ static void root_becomes_the_user(void **state) {
 /* The user may write the directory of the log. Root opens the log, and gives it to the user. */
 static void a_link_is_no_log(void **state) {
     char log[PATH_SIZE], target[PATH_SIZE], output[PATH_SIZE], port[16];
-    const char *argv[] = { server_program(), "--port", port,        "--dir", scratch_dir(), "--database",
-                           postgres_conninfo(&pg, NULL), "--logfile", log,     NULL };
+    const char *argv[] = {
+        server_program(), "--port", port, "--dir", scratch_dir(), "--database", postgres_conninfo(&pg, NULL),
+        "--logfile",      log,      NULL
+    };
 
     (void)state;
     if (geteuid() != 0)
@@ -260,11 +262,10 @@ static void tools_hide_addresses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(root_becomes_the_user),
-        cmocka_unit_test(a_link_is_no_log),
-        cmocka_unit_test(a_wrong_user_refuses_the_start),
-        cmocka_unit_test(its_memory_is_closed),    cmocka_unit_test(an_option_permits_core_dumps),
-        cmocka_unit_test(no_place_shows_a_secret), cmocka_unit_test(tools_hide_addresses),
+        cmocka_unit_test(root_becomes_the_user),          cmocka_unit_test(a_link_is_no_log),
+        cmocka_unit_test(a_wrong_user_refuses_the_start), cmocka_unit_test(its_memory_is_closed),
+        cmocka_unit_test(an_option_permits_core_dumps),   cmocka_unit_test(no_place_shows_a_secret),
+        cmocka_unit_test(tools_hide_addresses),
     };
 
     return RUN_SUITE("hardening", tests);

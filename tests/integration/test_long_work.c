@@ -407,7 +407,7 @@ static void test_transaction_of_many_names(void **state) {
 }
 
 /* A client that disconnects before its EXEC replies has not received the elements. */
-static void test_transaction_that_nobody_reads(void **state) {
+static void test_transaction_of_a_client_that_has_gone(void **state) {
     struct wire w;
 
     (void)state;
@@ -670,7 +670,7 @@ int main(void) {
         cmocka_unit_test(test_listing_very_many_queues),
         cmocka_unit_test(test_names_are_forgotten),
         cmocka_unit_test(test_transaction_of_many_names),
-        cmocka_unit_test(test_transaction_that_nobody_reads),
+        cmocka_unit_test(test_transaction_of_a_client_that_has_gone),
         cmocka_unit_test(test_arguments_that_are_alike),
         cmocka_unit_test(test_slow_patterns_of_members),
         cmocka_unit_test(test_slow_patterns_of_a_sorted_set),

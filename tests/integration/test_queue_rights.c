@@ -46,7 +46,8 @@ static void wait_with(struct wire *w, const char *pattern) {
 
 /* GETJOB takes the first name as a pattern, the script of Laravel as a name. */
 static void test_scripts_take_no_patterns(void **state) {
-    static const char *const pop = "EVALSHA 230148430cb441a76f6486ae084405a674e00385 3 %s %s:reserved %s:notify 5000000000";
+    static const char *const pop =
+        "EVALSHA 230148430cb441a76f6486ae084405a674e00385 3 %s %s:reserved %s:notify 5000000000";
     const char *names[] = { "strange*1", "strange?1", "strange[1]" };
 
     (void)state;

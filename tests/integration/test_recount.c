@@ -286,7 +286,8 @@ static void test_lease_without_a_row(void **state) {
 /* It could still commit a lost transaction. */
 static void test_earlier_session_for_large_requests(void **state) {
     const char *id = ask(c, "CLUSTER MYID");
-    PGconn *old = postgres_connect(text_of("%s application_name='pgdisque %.8s large'", server.database, id + 1));
+    PGconn *old =
+        postgres_connect(text_of("%s application_name='pgdisque %.8s large'", server.database, id + 1));
     const char *sessions =
         forever(text_of("select count(*) from pg_stat_activity where pid = %d", PQbackendPID(old)));
 

@@ -122,8 +122,8 @@ static void test_two_servers_with_one_socket(void **state) {
 
     (void)state;
     server_start(&first, postgres_conninfo(&pg, NULL), options);
-    assert_int_equal(RUN("--port", text_of("%d", server_free_port()), "--bind", "127.0.0.1", "--dir", scratch_dir(),
-                         "--database", first.database, "--unixsocket", socket),
+    assert_int_equal(RUN("--port", text_of("%d", server_free_port()), "--bind", "127.0.0.1", "--dir",
+                         scratch_dir(), "--database", first.database, "--unixsocket", socket),
                      1);
     says("another server uses it");
     c = redisConnectUnix(socket);
