@@ -95,10 +95,13 @@ static void encode_fields(struct params *p, const struct library_values *v) {
 
 static void library_values_done(struct task *t, const PGresult *rows) {
     struct library_values *v = library_values_of(t);
+    struct req *r = v->req;
+    bool goes_on = v->goes_on;
 
+    /* reply() may end the request, which frees v. */
     v->reply(v, rows);
-    if (!v->goes_on)
-        req_end(v->req);
+    if (!goes_on)
+        req_end(r);
 }
 
 /* An increment must not run twice. */

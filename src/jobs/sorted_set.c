@@ -252,15 +252,18 @@ static bool range_is_too_large(const PGresult *rows) {
 
 static void set_read_done(struct task *t, const PGresult *rows) {
     struct sorted_set *s = sorted_set_of(t);
+    struct req *r = s->req;
+    bool goes_on = s->goes_on;
 
     if (range_is_too_large(rows)) {
-        req_error(s->req, "LIMIT the range has more than %d members or %lld bytes: ask for a part of it",
+        req_error(r, "LIMIT the range has more than %d members or %lld bytes: ask for a part of it",
                   SET_RANGE_MAX, (long long)SET_RANGE_BYTES);
         return;
     }
+    /* reply() may end the request, which frees s. */
     s->reply(s, rows, 0);
-    if (!s->goes_on)
-        req_end(s->req);
+    if (!goes_on)
+        req_end(r);
 }
 
 OPERATION(read_members, .alone = true, .encode = read_encode, .on_end = set_read_done, .fail = req_fail_task,
