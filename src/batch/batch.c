@@ -228,10 +228,8 @@ static void build_other(struct txn *txn) {
             contention_append(txn);
         else if (batch.side_source == SOURCE_SEPARATE)
             separate_append(txn);
-        else if (batch.side_source == SOURCE_ORDINARY && txn->db->kind == CONN_LARGE)
-            add_kind(txn, COMMIT_ORDINARY);
         else if (batch.side_source == SOURCE_ORDINARY)
-            add_ops(txn, COMMIT_ORDINARY);
+            add_kind(txn, COMMIT_ORDINARY);
     }
 }
 

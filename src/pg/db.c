@@ -674,7 +674,7 @@ static void send_preludes(struct db_conn *conn, struct db_txn *txn) {
 }
 
 void db_set_durability(struct db_conn *conn, enum durability durability) {
-    conn->wanted = durability;
+    conn->wanted = conn_durability(conn, durability);
 }
 
 void db_bound(struct db_conn *conn, struct db_bounds bounds) {

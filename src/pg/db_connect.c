@@ -87,11 +87,10 @@ bool send_durability(PGconn *pg, enum durability durability, bool transaction) {
     return PQsendQueryPrepared(pg, sql_texts[SQL_SET_DURABILITY].name, 2, values, NULL, NULL, 1) == 1;
 }
 
-/* The connections for reads never wait for standbys, because they query their state. Their own writes may be lost. */
-static enum durability usual_durability(enum conn_kind kind) {
-    enum durability set = (enum durability)config.durability;
+enum durability conn_durability(const struct db_conn *conn, enum durability wanted) {
+    bool reads = conn->kind == CONN_READ || conn->kind == CONN_LONG;
 
-    return (kind == CONN_READ || kind == CONN_LONG) && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
+    return reads && wanted < DURABILITY_LOCAL ? DURABILITY_LOCAL : wanted;
 }
 
 static bool add_session_text(struct db_conn *conn, const char *text) {
@@ -108,7 +107,7 @@ static bool prepare_send(struct db_conn *conn) {
         ok = PQsendPrepare(conn->pg, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
     conn_arm_timer(conn, CONNECT_TIMEOUT_US);
     conn->state = DB_PREPARING;
-    conn->durability = usual_durability(conn->kind);
+    conn->durability = conn_durability(conn, (enum durability)config.durability);
     return ok && send_durability(conn->pg, conn->durability, false) && PQpipelineSync(conn->pg) == 1 &&
            conn_send_all(conn);
 }
