@@ -49,11 +49,10 @@ forgotten as (
             for update skip locked
         ) as n
     ))
-)
-select e.id, e.has_ended
-from (
+),
+looked as (
     select
-        p.id, lead(p.id) over (order by p.id) is null as is_last,
+        p.id,
         exists (
             select
             from pgdisque.dependency as d
@@ -62,7 +61,5 @@ from (
               and not d.holds
         ) as has_ended
     from page as p
-) as e
-where e.has_ended
-   or e.is_last
-order by e.id
+)
+{{ended_of_page(looked)}}

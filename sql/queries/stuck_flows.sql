@@ -10,11 +10,10 @@ with page as materialized (
       and f.id > $2::bigint
     order by f.id
     limit $3::integer
-)
-select e.id, e.has_ended
-from (
+),
+looked as (
     select
-        p.id, lead(p.id) over (order by p.id) is null as is_last,
+        p.id,
         not exists (
             select
             from pgdisque.job as j
@@ -27,7 +26,5 @@ from (
               and w.expires_at > $1::timestamptz
         ) as has_ended
     from page as p
-) as e
-where e.has_ended
-   or e.is_last
-order by e.id
+)
+{{ended_of_page(looked)}}

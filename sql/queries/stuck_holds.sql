@@ -10,18 +10,13 @@ with page as materialized (
       and d.predecessor_id > $1::bigint
     order by d.predecessor_id
     limit $2::integer
-)
-select e.id, e.has_ended
-from (
-    select
-        p.id, lead(p.id) over (order by p.id) is null as is_last,
-        f.is_settled and not {{is_dead_letter(f)}} as has_ended
+),
+looked as (
+    select p.id, f.is_settled and not {{is_dead_letter(f)}} as has_ended
     from (
         select distinct q.id
         from page as q
     ) as p
     join pgdisque.flow_job as f on f.id = any (array[p.id])
-) as e
-where e.has_ended
-   or e.is_last
-order by e.id
+)
+{{ended_of_page(looked)}}
