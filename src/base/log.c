@@ -58,10 +58,10 @@ static bool is_journal(int fd) {
 
 /* The directory may belong to the user that the server becomes later. As root the server follows no link in it. */
 static int log_open_log(const char *path) {
-    bool is_device = strncmp(path, "/dev/", 5) == 0;
-    int links = geteuid() == 0 && !is_device ? O_NOFOLLOW : 0;
+    bool is_of_system = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    int no_link = geteuid() == 0 && !is_of_system ? O_NOFOLLOW : 0;
 
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | links, 0644);
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | no_link, 0644);
 }
 
 static void use_file(int fd, char *path) {
