@@ -98,9 +98,7 @@ static void dead_letter_begin(struct params *p) {
 }
 
 static void dead_letter_encode(struct params *p, struct task *t) {
-    struct job_key key = CONTAINER_OF(t, struct dead_letter, task)->key;
-
-    params_key(p, 0, key);
+    params_key(p, 0, CONTAINER_OF(t, struct dead_letter, task)->key);
 }
 
 /* True if the text has the form of version 00 of W3C Trace Context. So it is safe in a line of the log. */

@@ -340,19 +340,13 @@ static void sweep_note_left(struct job_key key) {
         q->left_id = key.id;
 }
 
-/* Returns the number of jobs that expired. */
-static int sweep_rows(const PGresult *rows) {
-    int expired = 0;
-
+static void sweep_rows(const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        if (row_null(rows, i, COL_EXPIRE_IN_ORDER_QUEUED_SINCE)) {
+        if (row_null(rows, i, COL_EXPIRE_IN_ORDER_QUEUED_SINCE))
             sweep_note_left(row_full_key(rows, i, COL_EXPIRE_IN_ORDER_QUEUE_ID));
-        } else {
+        else
             expire(rows, i);
-            expired++;
-        }
     }
-    return expired;
 }
 
 /* After a retry that did not leave its job, the next sweep finds the other jobs that were left. A sweep that another id
@@ -376,14 +370,14 @@ static void sweep_forget_left(const struct sweep *s) {
         q->left_id = 0;
 }
 
-/* If as many jobs expired as the limit, the queues may have more. They are swept again from the same key. That is cheap,
- * because the rows of these jobs are gone. */
+/* If the result has as many rows as the limit, the queues may have more. They are swept again from the same key. That is
+ * cheap, because the rows of the expired jobs are gone. */
 static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
-    bool has_more;
+    bool has_more = PQntuples(rows) >= LIMIT;
 
     for (size_t i = 0; i < count; i++)
         sweep_forget_left(CONTAINER_OF(tasks[i], struct sweep, task));
-    has_more = sweep_rows(rows) >= LIMIT;
+    sweep_rows(rows);
     for (size_t i = 0; i < count; i++) {
         struct sweep *s = CONTAINER_OF(tasks[i], struct sweep, task);
 

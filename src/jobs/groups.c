@@ -208,9 +208,7 @@ void group_of(struct job_key key) {
 }
 
 static void groups_find_encode(struct params *p, struct task *t) {
-    struct job_key key = CONTAINER_OF(t, struct groups_named, task)->key;
-
-    params_key(p, 0, key);
+    params_key(p, 0, CONTAINER_OF(t, struct groups_named, task)->key);
 }
 
 static void groups_find_done(struct task **tasks, size_t count, const PGresult *rows) {

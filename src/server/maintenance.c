@@ -94,9 +94,7 @@ static void postpone_begin(struct params *p) {
 }
 
 static void postpone_encode(struct params *p, struct task *t) {
-    struct job_key key = CONTAINER_OF(t, struct postpone, task)->key;
-
-    params_key(p, 0, key);
+    params_key(p, 0, CONTAINER_OF(t, struct postpone, task)->key);
 }
 
 static void postpone_row(struct task *t, const PGresult *rows, int row) {
