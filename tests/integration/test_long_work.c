@@ -378,6 +378,18 @@ static void test_names_are_forgotten(void **state) {
     get_job(c, "named-0-1", "x");
 }
 
+/* Sends a transaction that takes an element, and that many commands with many names. */
+static void send_transaction(struct wire *w, int commands) {
+    expect(c, ":1", "RPUSH among x");
+    raw_open(w);
+    assert_true(wire_send_text(w, "MULTI\r\nLPOP among\r\n"));
+    for (int i = 0; i < commands; i++)
+        send_names(w, "$6\r\nEXISTS\r\n", 1, "n", FEW_NAMES / 10);
+    for (int i = 0; i < commands + 2; i++)
+        raw_expect(w, i == 0 ? "+OK" : "+QUEUED");
+    assert_true(wire_send_text(w, "EXEC\r\nPING\r\n"));
+}
+
 /* Commands between MULTI and EXEC that are answered from memory take several turns, too. The jobs of the transaction stay
  * with the client until its reply is complete. */
 static void test_transaction_of_many_names(void **state) {
@@ -386,14 +398,7 @@ static void test_transaction_of_many_names(void **state) {
     struct value *v;
 
     (void)state;
-    expect(c, ":1", "RPUSH among x");
-    raw_open(&w);
-    assert_true(wire_send_text(&w, "MULTI\r\nLPOP among\r\n"));
-    for (int i = 0; i < 100; i++)
-        send_names(&w, "$6\r\nEXISTS\r\n", 1, "n", FEW_NAMES / 10);
-    assert_true(wire_send_text(&w, "EXEC\r\nPING\r\n"));
-    for (int i = 0; i < 102; i++)
-        raw_expect(&w, i == 0 ? "+OK" : "+QUEUED");
+    send_transaction(&w, 100);
     v = wire_reply(&w, EVENTUALLY_MS);
     assert_non_null(v);
     assert_int_equal(v->count, 101);
@@ -411,14 +416,7 @@ static void test_transaction_of_a_client_that_has_gone(void **state) {
     struct wire w;
 
     (void)state;
-    expect(c, ":1", "RPUSH among x");
-    raw_open(&w);
-    assert_true(wire_send_text(&w, "MULTI\r\nLPOP among\r\n"));
-    for (int i = 0; i < 2000; i++)
-        send_names(&w, "$6\r\nEXISTS\r\n", 1, "n", FEW_NAMES / 10);
-    for (int i = 0; i < 2002; i++)
-        raw_expect(&w, i == 0 ? "+OK" : "+QUEUED");
-    assert_true(wire_send_text(&w, "EXEC\r\n"));
+    send_transaction(&w, 2000);
     EVENTUALLY(number(c, "LLEN among") == 0);
     wire_reset(&w);
     EVENTUALLY(number(c, "LLEN among") == 1);

@@ -56,19 +56,24 @@ static void test_waiters_elsewhere(void **state) {
     EVENTUALLY(all_have("awaited", 0) && all_agree("awaited"));
 }
 
+/* A client takes an element of one list, adds one to another, and disconnects before the reply of EXEC. */
+static void leave_behind_exec(const char *from, const char *to) {
+    struct wire w;
+
+    raw_open(&w);
+    wire_words(&w, "MULTI", NULL);
+    wire_words(&w, "LPOP", from, NULL);
+    wire_words(&w, "RPUSH", to, "y", NULL);
+    raw_leave_during(&w, at[A], "EXEC");
+}
+
 /* The server puts back the elements that the client did not get, at their places. */
 static void test_client_goes_behind_exec(void **state) {
     const char *id = add_job(at[A], "left", "x", "RETRY 3600 UNIQUE k ATTEMPTS 3 BACKOFF 5 DEADQUEUE over");
-    struct wire w;
 
     (void)state;
-    for (int i = 0; i < 10; i++) {
-        raw_open(&w);
-        wire_words(&w, "MULTI", NULL);
-        wire_words(&w, "LPOP", "left", NULL);
-        wire_words(&w, "RPUSH", "left-too", "y", NULL);
-        raw_leave_during(&w, at[A], "EXEC");
-    }
+    for (int i = 0; i < 10; i++)
+        leave_behind_exec("left", "left-too");
     EVENTUALLY(jobs_in_database("left-too") == 10 && all_have("left", 1));
     assert_int_equal(postgres_number(server.database,
                                      "select count(*) from pgdisque.job where attempts = 3 and "
@@ -80,15 +85,9 @@ static void test_client_goes_behind_exec(void **state) {
 
 /* The first pop has freed the key. */
 static void test_key_until_start_behind_exec(void **state) {
-    struct wire w;
-
     (void)state;
     add_job(at[A], "begun", "x", "RETRY 3600 UNIQUE k UNTIL START");
-    raw_open(&w);
-    wire_words(&w, "MULTI", NULL);
-    wire_words(&w, "LPOP", "begun", NULL);
-    wire_words(&w, "RPUSH", "begun-too", "y", NULL);
-    raw_leave_during(&w, at[A], "EXEC");
+    leave_behind_exec("begun", "begun-too");
     EVENTUALLY(jobs_in_database("begun-too") == 1 && all_have("begun", 1));
     assert_int_equal(jobs_where("begun", "j.unique_key is null"), 1);
     assert_non_null(add_job(at[A], "begun", "z", "UNIQUE k UNTIL START"));
