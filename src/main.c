@@ -234,6 +234,7 @@ static void wait_for_events(void) {
     event_add(server.timer, &tv);
     clock_turn();
     event_base_loop(server.base, EVLOOP_ONCE);
+    clock_turn();
 }
 
 /* Reports the start after READY_US, if the database is not reached until then. */

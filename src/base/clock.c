@@ -89,19 +89,25 @@ bool clock_db_is_near(int64_t db_us) {
     return db_us >= now - NEAR_US && db_us <= now + NEAR_US;
 }
 
-void clock_sync_db(int64_t db_us, int64_t mono_us) {
-    db_ahead = db_us - mono_us;
+int64_t clock_sync_db(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
+    int64_t least = db_us - answered_mono_us, most = db_us - asked_mono_us, before = db_ahead;
+
+    if (!db_known || db_ahead < least || db_ahead - most >= MAX_STANDSTILL_US)
+        db_ahead = least;
+    else if (db_ahead > most)
+        db_ahead = most;
+    if (!db_known)
+        before = db_ahead;
     db_known = true;
+    return db_ahead - before;
 }
 
-/* Uses the time of the answer. The estimate is then late rather than early, so that no lease ends too early. */
 bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
-    static int64_t best;
     static int answers;
+    bool enough = ++answers >= FIRST_ANSWERS || answered_mono_us - asked_mono_us <= FIRST_GOOD_US;
 
-    if (answers == 0 || db_us - answered_mono_us > best) {
-        best = db_us - answered_mono_us;
-        clock_sync_db(db_us, answered_mono_us);
-    }
-    return ++answers >= FIRST_ANSWERS || answered_mono_us - asked_mono_us <= FIRST_GOOD_US;
+    (void)clock_sync_db(db_us, asked_mono_us, answered_mono_us);
+    if (enough)
+        answers = 0;
+    return enough;
 }

@@ -12,7 +12,8 @@
  * - db: the estimate of the database's clock, since 1970. All servers of a database use this clock for delays, leases
  *   and expiry. The estimate is mono plus an offset that clock_sync_db() sets.
  */
-/* Begins a new turn. Call it immediately before waiting for events. */
+/* Begins a new turn. Call it immediately before waiting for events, and again after them: a lease begins at a time after
+ * its command was read, also if the machine stood still during the reads. */
 void clock_turn(void);
 int64_t clock_mono(void);
 int64_t clock_unix(void);
@@ -27,11 +28,12 @@ int64_t clock_latest(void);
  * server or a database that stood still makes the duration long, although the search took no work. */
 int64_t clock_rest_end(int64_t began_us, int64_t times, int64_t most_us);
 
-/* Sets the estimate: the database's clock was db_us when the monotonic clock was mono_us. */
-void clock_sync_db(int64_t db_us, int64_t mono_us);
-/* Sets the first estimate from several queries at start: the database's clock was db_us at some time between the two
- * monotonic times. The largest of the estimates db_us - answered_mono_us is used. True when no further query is needed:
- * the answer took at most 3 ms, or 8 answers were given. */
+/* Corrects the estimate: the database's clock was db_us at some time between the two monotonic times. The first answer
+ * sets the estimate to the end that is not early, so that no lease ends too soon. A later answer moves the estimate only
+ * as far as the answer proves, so a slow answer moves it little. Returns the movement in microseconds. */
+int64_t clock_sync_db(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us);
+/* The same for the queries at start. True when no further query is needed: the answer took at most 3 ms, or 8 answers
+ * were given. */
 bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us);
 /* Moves clock_db() forward to db_us, a time by the estimate of another server. A lease that has ended there has then
  * ended here, too. Estimates differ by some milliseconds. A time that is 250 ms or more ahead is ignored. */

@@ -60,7 +60,6 @@
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as in Disque's queue.c */
 /* A larger step means that the database's clock was set. */
 #define CLOCK_STEP_US US_PER_S
-#define SLOW_ANSWER_US (50 * US_PER_MS)
 
 static struct {
     int64_t next_tick; /* clock_mono() */
@@ -146,8 +145,6 @@ static void end_leases(void) {
 static struct {
     struct task task;
     int64_t asked_mono;
-    int64_t last_skew;
-    bool known;
 } ask = { .task = { .op = &op_clock, .rows = 1 } };
 
 static void maintenance_clock_begin(struct params *p) {
@@ -155,27 +152,15 @@ static void maintenance_clock_begin(struct params *p) {
     ask.asked_mono = clock_mono_now();
 }
 
-/* A quick answer was given about half-way between query and now. A slow answer may have been given at any time, so now
- * is used. The estimate may then be late, but it is never early, so that no lease ends too soon. A slow answer is used
- * only for the first estimate, if it moves the estimate forward, or if the clock was certainly set back. */
 static void maintenance_clock_done(struct task *t, const PGresult *rows) {
-    int64_t now = clock_mono_now();
-    bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
-    int64_t moment = slow ? now : ask.asked_mono + (now - ask.asked_mono) / 2;
-    int64_t skew = row_time(rows, 0, COL_CLOCK_NOW) - moment;
-    int64_t step = skew - ask.last_skew;
+    int64_t step = clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), ask.asked_mono, clock_mono_now());
 
     (void)t;
-    if (slow && ask.known && skew <= ask.last_skew && step > -CLOCK_STEP_US - (now - ask.asked_mono))
-        return;
-    if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
+    if (step > CLOCK_STEP_US || step < -CLOCK_STEP_US) {
         log_warning("clock", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
                     (double)step / US_PER_S);
         bootstrap_again();
     }
-    ask.last_skew = skew;
-    ask.known = true;
-    clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), moment);
 }
 
 OPERATION(clock, .alone = true, .begin = maintenance_clock_begin, .on_end = maintenance_clock_done);

@@ -13,7 +13,7 @@ static int64_t db_now(void) {
 
 static void sync_to(int64_t db_us) {
     clock_turn();
-    clock_sync_db(db_us, clock_mono());
+    (void)clock_sync_db(db_us, clock_mono(), clock_mono());
 }
 
 static void stands_still_when_set_back_a_little(void **state) {
@@ -77,20 +77,41 @@ static void times_far_ahead_are_ignored(void **state) {
     assert_true(db_now() < before + 900 * US_PER_MS);
 }
 
-/* The first answers of a session are slow. The fastest answer counts. */
-static void best_of_the_first_answers(void **state) {
+/* The first answers of a session are slow. The estimate stays where no answer contradicts it. */
+static void moves_as_far_as_answers_prove(void **state) {
     int64_t base = 40000 * US_PER_S, now = clock_mono_now();
 
     (void)state;
-    assert_false(clock_sync_first(base, now - 90 * US_PER_MS, now + 83 * US_PER_MS));
-    assert_false(clock_sync_first(base, now - 20 * US_PER_MS, now + 10 * US_PER_MS));
-    assert_false(clock_sync_first(base, now - 80 * US_PER_MS, now + 40 * US_PER_MS));
-    assert_true(db_now() - clock_mono() >= base - now - 10 * US_PER_MS);
-    assert_true(clock_sync_first(base, now, now + US_PER_MS));
-    assert_true(db_now() - clock_mono() >= base - now - US_PER_MS);
-    for (int i = 0; i < 3; i++)
-        assert_false(clock_sync_first(base, now, now + 50 * US_PER_MS));
-    assert_true(clock_sync_first(base, now, now + 50 * US_PER_MS));
+    sync_to(0);
+    (void)clock_sync_db(base, now - 90 * US_PER_MS, now + 83 * US_PER_MS);
+    assert_int_equal(clock_sync_db(base, now - 20 * US_PER_MS, now + 10 * US_PER_MS), 73 * US_PER_MS);
+    assert_int_equal(clock_sync_db(base, now - 80 * US_PER_MS, now + 40 * US_PER_MS), 0);
+    assert_int_equal(clock_sync_db(base, now, now + US_PER_MS), 9 * US_PER_MS);
+    assert_int_equal(clock_sync_db(base - 5 * US_PER_MS, now, now + 40 * US_PER_MS), -4 * US_PER_MS);
+}
+
+/* An answer of a slow link says that the clock was set back by seconds. No lease may end too soon. */
+static void is_late_after_a_step_back(void **state) {
+    int64_t base = 50000 * US_PER_S, now = clock_mono_now();
+
+    (void)state;
+    sync_to(base);
+    (void)clock_sync_db(base, now, now);
+    assert_int_equal(clock_sync_db(base - 60 * US_PER_S, now, now + 900 * US_PER_MS), -60900 * US_PER_MS);
+    assert_int_equal(clock_sync_db(base - 60 * US_PER_S, now, now), 900 * US_PER_MS);
+}
+
+static void asks_until_an_answer_is_quick(void **state) {
+    int64_t base = 60000 * US_PER_S, now = clock_mono_now();
+
+    (void)state;
+    assert_false(clock_sync_first(base, now, now + 4 * US_PER_MS));
+    assert_true(clock_sync_first(base, now, now + 3 * US_PER_MS));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 7; i++)
+            assert_false(clock_sync_first(base, now, now + 50 * US_PER_MS));
+        assert_true(clock_sync_first(base, now, now + 50 * US_PER_MS));
+    }
 }
 
 static void stands_for_a_turn(void **state) {
@@ -113,7 +134,9 @@ int main(void) {
         cmocka_unit_test(follows_forward_at_once),
         cmocka_unit_test(follows_times_of_other_servers),
         cmocka_unit_test(times_far_ahead_are_ignored),
-        cmocka_unit_test(best_of_the_first_answers),
+        cmocka_unit_test(moves_as_far_as_answers_prove),
+        cmocka_unit_test(is_late_after_a_step_back),
+        cmocka_unit_test(asks_until_an_answer_is_quick),
         cmocka_unit_test(stands_for_a_turn),
         cmocka_unit_test(rests_have_a_limit),
     };
