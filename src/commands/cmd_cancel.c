@@ -23,7 +23,7 @@ static void cancel_begin(struct params *p) {
  * a job ahead ends now, because no worker has the job. */
 static void cancel_running(struct job_key key, int64_t until) {
     if (lease_is_ahead(key, until)) {
-        undelivered_release(key, until, true);
+        undelivered_release(key, until, true, NULL, NULL);
         return;
     }
     if (!lease_is_own(key.id, until)) {

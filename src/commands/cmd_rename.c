@@ -30,7 +30,15 @@
  * ended lease, and at most as many. Their ends concern others. Searches find the rest. */
 #define RENAME_ROWS_MOST 100000
 
-enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_CONSUME_END, STEP_TARGET_CONSUME_END, STEP_MOVE };
+enum rename_step {
+    STEP_TARGET,
+    STEP_SOURCE,
+    STEP_CONSUME_END,
+    STEP_TARGET_CONSUME_END,
+    STEP_JOBS_AHEAD,
+    STEP_TARGET_JOBS_AHEAD,
+    STEP_MOVE,
+};
 
 struct renaming {
     struct req *req;
@@ -160,8 +168,12 @@ static bool waits(struct renaming *n) {
         return key_is_in_txn(n->req) && waits_for_row(n, n->from);
     case STEP_CONSUME_END:
         return waits_for_consume_end(n, n->from, END_NONE);
-    default:
+    case STEP_TARGET_CONSUME_END:
         return waits_for_consume_end(n, n->to, n->from->list.consume_end);
+    case STEP_JOBS_AHEAD:
+        return !claim_ahead_return(n->from, &n->row_waiter);
+    default:
+        return !claim_ahead_return(n->to, &n->row_waiter);
     }
 }
 
@@ -202,8 +214,6 @@ static void rename_start(struct req *r, struct queue *from) {
     r->data = n;
     n->from->users++;
     n->to->users++;
-    claim_ahead_return(n->from);
-    claim_ahead_return(n->to);
     rename_go_on(n);
 }
 

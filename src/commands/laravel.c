@@ -168,7 +168,7 @@ static void pop_reply(struct req *r, struct laravel_pop *p, bool is_there) {
         reply_bulk(r, p->payload);
         reply_bulk_str(r, p->member);
     } else if (is_there) {
-        undelivered_release(p->key, p->lease.until, p->last);
+        undelivered_release(p->key, p->lease.until, p->last, NULL, NULL);
     } else {
         reply_array(r, 2);
         reply_null_bulk(r);

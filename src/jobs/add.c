@@ -178,7 +178,7 @@ static void add_hand_over(struct add *a) {
         taker_deliver(taker, &job, 1);
         return;
     }
-    undelivered_release(job.key, a->until, job.last);
+    undelivered_release(job.key, a->until, job.last, NULL, NULL);
     taker_wait(taker);
 }
 

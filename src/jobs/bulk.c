@@ -23,19 +23,6 @@ static void bulk_send(struct list_pages *p) {
     batch_add(&p->task);
 }
 
-void bulk_begin(struct list_pages *p) {
-    p->after = (struct job_key){ .rank = INT16_MIN, .id = INT64_MIN };
-    p->until = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
-    p->jobs = 0;
-    p->lost = false;
-    task_init(&p->task, p->op);
-    p->task.turn.user = p->user;
-    list_init(&p->scan.node);
-    p->q->users++;
-    claim_ahead_return(p->q);
-    bulk_send(p);
-}
-
 static void bulk_end(struct list_pages *p, const struct op_error *error) {
     p->q->users--;
     p->ended(p, error);
@@ -91,6 +78,24 @@ static bool page_again(struct task *t, bool unknown) {
     position_end(&pages_of(t)->scan);
     pages_of(t)->lost |= unknown;
     return true;
+}
+
+static void on_jobs_are_back(struct task *t) {
+    bulk_send(pages_of(t));
+}
+
+void bulk_begin(struct list_pages *p) {
+    p->after = (struct job_key){ .rank = INT16_MIN, .id = INT64_MIN };
+    p->until = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
+    p->jobs = 0;
+    p->lost = false;
+    task_init(&p->task, p->op);
+    p->task.turn.user = p->user;
+    row_waiter_init(&p->row_waiter, &p->task, on_jobs_are_back, bulk_page_fail);
+    list_init(&p->scan.node);
+    p->q->users++;
+    if (claim_ahead_return(p->q, &p->row_waiter))
+        bulk_send(p);
 }
 
 /* ---- deleting ---- */

@@ -8,6 +8,7 @@
 #include "base/job_key.h"
 #include "batch/op.h"
 #include "queue/queue.h"
+#include "queue/queue_store.h"
 
 /* For EXPIRE and TTL commands, a job with more than 50 years to live has no end. Elements of lists are such jobs. */
 #define KEY_FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
@@ -32,8 +33,9 @@ struct list_pages {
     bool lost;    /* perhaps more: the result of a page was lost */
     /* Private. */
     struct task task;
-    struct job_key after; /* last key of the pages so far */
-    struct job_key until; /* last key to change */
+    struct row_waiter row_waiter; /* until the jobs ahead are put back */
+    struct job_key after;         /* last key of the pages so far */
+    struct job_key until;         /* last key to change */
     struct queue_scan scan;
 };
 

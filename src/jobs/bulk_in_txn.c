@@ -33,6 +33,8 @@ static void open_all(struct key_in_txn *k) {
             queue_wait_for_row(k->queues[k->opened], &k->row_waiter);
             return;
         }
+        if (!claim_ahead_return(k->queues[k->opened], &k->row_waiter))
+            return;
     }
     k->req->task.op = &op_end_in_txn;
     k->req->task.rows = (uint32_t)k->count;
@@ -59,10 +61,8 @@ void key_in_txn(struct req *r, struct key_in_txn *k) {
                   KEY_IN_TXN_MOST);
         return;
     }
-    for (size_t i = 0; i < k->count; i++) {
+    for (size_t i = 0; i < k->count; i++)
         k->queues[i]->users++;
-        claim_ahead_return(k->queues[i]);
-    }
     open_all(k);
 }
 

@@ -36,15 +36,17 @@ struct ahead_job {
 struct claim_ahead {
     struct queue *q;
     struct list in_all;
-    struct list jobs;   /* struct ahead_job, the oldest first */
-    size_t count;       /* their number */
-    size_t coming;      /* rows of claims that have not ended */
-    size_t taken;       /* jobs for single requests since the last transaction was planned */
-    size_t demand;      /* the same for the transactions before: rises at once, falls slowly */
-    bool used;          /* since the last look */
-    int64_t rest_until; /* clock_mono(); until then no jobs are ahead */
-    int64_t rest_us;    /* the length of the last rest; 0: there was none */
-    size_t given;       /* jobs since the last rest */
+    struct list jobs;    /* struct ahead_job, the oldest first */
+    size_t count;        /* their number */
+    size_t coming;       /* rows of claims that have not ended */
+    size_t returning;    /* jobs that are being put back */
+    struct list waiters; /* struct row_waiter: commands that wait until both are 0 */
+    size_t taken;        /* jobs for single requests since the last transaction was planned */
+    size_t demand;       /* the same for the transactions before: rises at once, falls slowly */
+    bool used;           /* since the last look */
+    int64_t rest_until;  /* clock_mono(); until then no jobs are ahead */
+    int64_t rest_us;     /* the length of the last rest; 0: there was none */
+    size_t given;        /* jobs since the last rest */
     struct timer look;
 };
 
@@ -84,10 +86,36 @@ static bool ahead_is_fresh(const struct ahead_job *h) {
            h->job.expires_at > clock_db();
 }
 
+static bool ahead_is_settled(const struct claim_ahead *a) {
+    return a->coming == 0 && a->returning == 0;
+}
+
+static void run_if_settled(struct claim_ahead *a) {
+    struct list waiting;
+
+    if (!ahead_is_settled(a))
+        return;
+    list_init(&waiting);
+    list_splice_back(&waiting, &a->waiters);
+    row_waiters_run(&waiting, NULL);
+}
+
+static void on_returned(void *arg) {
+    struct claim_ahead *a = arg;
+
+    a->returning--;
+    run_if_settled(a);
+}
+
+static void put_back_job(struct claim_ahead *a, const struct job *job) {
+    a->returning++;
+    undelivered_release(job->key, job->ready_at, job->last, on_returned, a);
+}
+
 static void ahead_put_back(struct claim_ahead *a, struct ahead_job *h) {
     ahead_remove(a, h);
     if (is_leased_still(h))
-        undelivered_return(&h->job, false);
+        put_back_job(a, &h->job);
     ahead_free(h);
 }
 
@@ -166,7 +194,7 @@ static int64_t next_look_us(const struct claim_ahead *a) {
 
 /* Its rest does not matter if no queue has jobs ahead. */
 static bool is_forgotten(const struct claim_ahead *a) {
-    return !a->used && a->count == 0 && a->coming == 0 && !(config.claim_ahead && claim_ahead_rests(a));
+    return !a->used && a->count == 0 && ahead_is_settled(a) && !(config.claim_ahead && claim_ahead_rests(a));
 }
 
 /* Puts back all jobs if no request took the first one in time. A queue that has not been used since the last look is forgotten. */
@@ -191,6 +219,7 @@ static struct claim_ahead *claim_ahead_new(struct queue *q) {
     q->ahead = a;
     q->users++;
     list_init(&a->jobs);
+    list_init(&a->waiters);
     list_push_back(&ahead.all, &a->in_all);
     timer_set(&a->look, clock_mono() + CLAIM_AHEAD_KEEP_US, on_look);
     return a;
@@ -248,6 +277,7 @@ void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows)) {
 
 void claim_ahead_ended(struct queue *q, size_t rows) {
     q->ahead->coming -= rows;
+    run_if_settled(q->ahead);
 }
 
 /* ---- taking ---- */
@@ -263,7 +293,7 @@ void claim_ahead_keep(const struct job *job) {
     if (!may_be_ahead(job))
         claim_ahead_rest(a, REST_MOST_US);
     if (claim_ahead_rests(a) || ahead.stopped) {
-        undelivered_return(job, false);
+        put_back_job(a, job);
         return;
     }
     lease_add_ahead(job->key, job->ready_at);
@@ -336,9 +366,17 @@ bool claim_ahead_give_new(struct taker *taker) {
 
 /* ---- returning ---- */
 
-void claim_ahead_return(struct queue *q) {
+static void put_back_and_rest(struct queue *q) {
     if (q->ahead != NULL && (q->ahead->count > 0 || q->ahead->coming > 0))
         claim_ahead_end(q->ahead);
+}
+
+bool claim_ahead_return(struct queue *q, struct row_waiter *w) {
+    put_back_and_rest(q);
+    if (q->ahead == NULL || ahead_is_settled(q->ahead))
+        return true;
+    list_push_back(&q->ahead->waiters, &w->node);
+    return false;
 }
 
 /* Lists give a job with a negative ID before all others of its rank. */
@@ -349,7 +387,7 @@ void claim_ahead_note_ready(struct queue *q, struct job_key key) {
         return;
     last = LIST_ENTRY(q->ahead->jobs.prev, const struct ahead_job, node);
     if (key.rank < last->job.key.rank || key.id < 0)
-        claim_ahead_return(q);
+        put_back_and_rest(q);
 }
 
 void claim_ahead_stop(void) {

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "queue/queue_store.h"
 #include "queue/waiters.h"
 
 /*
@@ -36,8 +37,9 @@ bool claim_ahead_give(struct taker *taker);
 bool claim_ahead_give_rest(struct taker *taker);
 /* These two functions are for a request that arrives, before taker_begin(). */
 bool claim_ahead_give_new(struct taker *taker);
-/* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. */
-void claim_ahead_return(struct queue *q);
+/* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. False: it
+ * must wait. w is ready when all these jobs are back, and those of a claim that is under way. */
+bool claim_ahead_return(struct queue *q, struct row_waiter *w) MUST_CHECK;
 /* A job of q became ready. If it comes before a job ahead, the jobs ahead are put back. */
 void claim_ahead_note_ready(struct queue *q, struct job_key key);
 /* Puts back all jobs ahead, and claims no more. Called when the server stops. */

@@ -133,7 +133,7 @@ static void load_own_lease(struct job_key key, int64_t until) {
     lease_add(key, until);
     if (!of_lost_claim)
         return;
-    undelivered_release(key, until, false);
+    undelivered_release(key, until, false, NULL, NULL);
     lease_load.released = true;
 }
 

@@ -28,7 +28,7 @@ static void list_settle(struct list_read *l);
 static void on_list_known(struct task *t) {
     struct list_read *l = REQ_OF_TASK(t)->data;
 
-    if (l->opening || l->q->work->ends.asking)
+    if (l->unsettled || l->q->work->ends.asking)
         list_settle(l);
     else
         list_read_send(l);
@@ -42,10 +42,15 @@ void list_read_fail(struct task *t, const struct op_error *err) {
 }
 
 static void list_settle(struct list_read *l) {
-    l->opening = list_read_in_txn(l) && !queue_is_open(l->q);
-    if (l->opening)
+    l->unsettled = true;
+    if (list_read_in_txn(l) && !queue_is_open(l->q)) {
         queue_wait_for_row(l->q, &l->row_waiter);
-    else if (!list_orientation_is_known(l->q))
+        return;
+    }
+    if ((l->req->cmd->flags & CMD_WRITE) != 0 && !claim_ahead_return(l->q, &l->row_waiter))
+        return;
+    l->unsettled = false;
+    if (!list_orientation_is_known(l->q))
         list_orientation_wait(l->q, END_NONE, &l->row_waiter);
     else
         list_read_send(l);
@@ -66,8 +71,6 @@ bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, str
     l->at_back = at_back;
     l->from = END_LEFT;
     r->data = l;
-    if (q != NULL && (r->cmd->flags & CMD_WRITE))
-        claim_ahead_return(q);
     return key_may_exist(r, q);
 }
 

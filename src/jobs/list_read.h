@@ -13,9 +13,9 @@
  * to. */
 struct list_read {
     struct req *req;
-    struct row_waiter row_waiter; /* waits until the consume end is known */
+    struct row_waiter row_waiter;
     struct queue *q;
-    bool opening;        /* waits until the queue has a row */
+    bool unsettled;      /* waits for the row of the queue, or for jobs ahead */
     struct op *at_front; /* operation that begins at the consume end */
     struct op *at_back;  /* operation that begins at the other end */
     enum list_end from;  /* the end where the command begins */

@@ -241,24 +241,28 @@ OPERATION(put_back_jobs, .encode = put_back_encode, .done = put_back_done, .fail
 struct release {
     struct task task;
     struct job_key key;
-    int64_t until; /* end of the lease in the row: a later delivery has another */
+    int64_t until;            /* end of the lease in the row: a later delivery has another */
+    void (*ended)(void *arg); /* may be NULL */
+    void *arg;
 };
 
-static void release(struct job_key key, int64_t until) {
+static void release(struct job_key key, int64_t until, void (*ended)(void *arg), void *arg) {
     struct release *r = xcalloc(1, sizeof *r);
 
     r->key = key;
     r->until = until;
+    r->ended = ended;
+    r->arg = arg;
     task_init(&r->task, &op_release_jobs);
     lease_hold(key.id);
     batch_add(&r->task);
 }
 
-void undelivered_release(struct job_key key, int64_t until, bool last) {
+void undelivered_release(struct job_key key, int64_t until, bool last, void (*ended)(void *arg), void *arg) {
     lease_add(key, until);
     if (last)
         lease_set_last(key.id);
-    release(key, until);
+    release(key, until, ended, arg);
 }
 
 static void release_encode(struct params *p, struct task *t) {
@@ -280,7 +284,11 @@ static void undelivered_release_row(struct task *t, const PGresult *rows, int ro
 }
 
 static void undelivered_release_end(struct task *t, const PGresult *rows) {
-    lease_unhold(CONTAINER_OF(t, struct release, task)->key.id);
+    const struct release *r = CONTAINER_OF(t, struct release, task);
+
+    lease_unhold(r->key.id);
+    if (r->ended != NULL)
+        r->ended(r->arg);
     task_free(t, rows);
 }
 
@@ -299,14 +307,14 @@ void undelivered_return(const struct job *job, bool removed) {
     if (removed)
         put_back(copy_of(job));
     else
-        undelivered_release(job->key, job->ready_at, job->last);
+        undelivered_release(job->key, job->ready_at, job->last, NULL, NULL);
 }
 
 /* If the lease is over or the job is gone, nothing is to be put back. */
 static void return_delivery(struct delivery *d) {
     if (d->copy == NULL) {
         if (d->until == TIME_NEVER || lease_known(d->key.id))
-            release(d->key, d->until);
+            release(d->key, d->until, NULL, NULL);
     } else {
         put_back(d->copy);
         d->copy = NULL;

@@ -25,7 +25,7 @@ void undelivered_return_unsent(struct client *c);
 /* Puts back a job whose client had gone before the reply was made. removed: its row was deleted, not leased. */
 void undelivered_return(const struct job *job, bool removed);
 /* Ends the lease of a job in whose row it lasts until that time. If that fails, the lease ends by itself. last: this
- * delivery was its last attempt. */
-void undelivered_release(struct job_key key, int64_t until, bool last);
+ * delivery was its last attempt. ended: called with arg when the statement has ended; may be NULL. */
+void undelivered_release(struct job_key key, int64_t until, bool last, void (*ended)(void *arg), void *arg);
 
 #endif

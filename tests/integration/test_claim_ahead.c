@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define CONSUMERS 24
 #define JOBS 1000
@@ -58,12 +59,21 @@ static void note_delivery(int consumer, const struct value *job) {
     ahead.delivered[consumer] = strdup(job->items[1]->text);
 }
 
-/* Each consumer sends GETJOB for one job and then reads its reply. Returns the number of deliveries. */
-static int take_round(const char *queue) {
-    int count = 0;
+/* The server reads the commands in one turn, so it claims for all of them together. */
+static void ask_for_jobs(const char *queue) {
+    int status;
 
+    assert_int_equal(kill(server.pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(server.pid, &status, WUNTRACED), server.pid);
+    assert_true(WIFSTOPPED(status));
     for (int i = 0; i < CONSUMERS; i++)
         assert_true(wire_words(&ahead.consumers[i], "GETJOB", "NOHANG", "FROM", queue, NULL));
+    assert_int_equal(kill(server.pid, SIGCONT), 0);
+}
+
+static int read_deliveries(void) {
+    int count = 0;
+
     for (int i = 0; i < CONSUMERS; i++) {
         struct value *reply = wire_reply(&ahead.consumers[i], EVENTUALLY_MS);
 
@@ -75,6 +85,12 @@ static int take_round(const char *queue) {
         value_free(reply);
     }
     return count;
+}
+
+/* Each consumer sends GETJOB for one job and then reads its reply. Returns the number of deliveries. */
+static int take_round(const char *queue) {
+    ask_for_jobs(queue);
+    return read_deliveries();
 }
 
 /* A lease may have ended before, so that another consumer has acknowledged the job. */
@@ -249,6 +265,70 @@ static void test_deleted_queue(void **state) {
     redisFree(c);
 }
 
+/* The command comes while the first claim for consumers and of jobs ahead is under way. */
+static void during_a_claim(struct wire *w, const char *queue, const char *command, const char *name) {
+    redisContext *other = client_open();
+    pid_t writer;
+
+    fill(other, queue, LONG_RETRY);
+    consumers_open();
+    writer = (pid_t)postgres_number(server.database,
+                                    "select pid from pg_stat_activity where datname = "
+                                    "current_database() and application_name like 'pgdisque % write'");
+    assert_true(writer > 0 && kill(writer, SIGSTOP) == 0);
+    ask_for_jobs(queue);
+    expect(other, "+PONG", "PING");
+    assert_true(wire_send_text(w, text_of("%s\r\n", command)));
+    EVENTUALLY(strstr(ask(other, "CLIENT LIST"), text_of("cmd=%s ", name)) != NULL);
+    assert_int_equal(kill(writer, SIGCONT), 0);
+    redisFree(other);
+}
+
+/* Only the jobs of the consumers are left. */
+static void test_commands_during_a_claim(void **state) {
+    static const struct {
+        const char *queue, *command, *name, *reply;
+    } commands[] = {
+        { "delete-now", "DEL delete-now", "del", ":1" },
+        { "expire-now", "PEXPIRE expire-now 0", "pexpire", ":1" },
+        { "trim-now", "LTRIM trim-now 1 0", "ltrim", "+OK" },
+        { "rename-now", "RENAME rename-now renamed", "rename", "+OK" },
+    };
+    redisContext *c = client_open();
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        during_a_claim(&w, commands[i].queue, commands[i].command, commands[i].name);
+        raw_expect(&w, commands[i].reply);
+        assert_int_equal(read_deliveries(), CONSUMERS);
+        if (jobs_where(commands[i].queue, "true") != CONSUMERS)
+            fail_msg("%s", commands[i].command);
+        acknowledge_round();
+        consumers_close();
+    }
+    expect(c, text_of(":%d", JOBS - CONSUMERS), "LLEN renamed");
+    wire_close(&w);
+    redisFree(c);
+}
+
+/* The same between MULTI and EXEC. CLIENT LIST names the last command of the transaction. */
+static void test_transaction_during_a_claim(void **state) {
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "MULTI\r\nDEL exec-now\r\n"));
+    raw_expect(&w, "+OK");
+    raw_expect(&w, "+QUEUED");
+    during_a_claim(&w, "exec-now", "EXEC", "del");
+    raw_expect(&w, "[:1]");
+    assert_int_equal(read_deliveries(), CONSUMERS);
+    assert_int_equal(jobs_where("exec-now", "true"), CONSUMERS);
+    wire_close(&w);
+}
+
 /* A job of a higher priority passes the jobs ahead. */
 static void test_priority(void **state) {
     redisContext *c = client_open();
@@ -328,12 +408,20 @@ static void test_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_job_once),     TEST(test_length),
-        TEST(test_switched_off),      TEST(test_at_most_once),
-        TEST(test_deleted_jobs),      TEST(test_cancelled_jobs),
-        TEST(test_acknowledged_jobs), TEST(test_deleted_queue),
-        TEST(test_priority),          TEST(test_paused),
-        TEST(test_stopped),           TEST(test_killed),
+        TEST(test_each_job_once),
+        TEST(test_length),
+        TEST(test_switched_off),
+        TEST(test_at_most_once),
+        TEST(test_deleted_jobs),
+        TEST(test_cancelled_jobs),
+        TEST(test_acknowledged_jobs),
+        TEST(test_deleted_queue),
+        TEST(test_commands_during_a_claim),
+        TEST(test_transaction_during_a_claim),
+        TEST(test_priority),
+        TEST(test_paused),
+        TEST(test_stopped),
+        TEST(test_killed),
     };
 
     return RUN_SUITE("claim ahead", tests);

@@ -268,6 +268,24 @@ static void test_jobs_are_put_back(void **state) {
     assert_replies("1:q1=10 2:q1=11 3:q1=12 4:q1=13 5:q1=14 6:q1=15 7:q1=16 8:q1=17 9:q1=18 10:q1=19");
 }
 
+static struct {
+    struct task task;
+    struct row_waiter waiter;
+    bool is_ready;
+} command;
+
+static void on_command_ready(struct task *t) {
+    assert_ptr_equal(t, &command.task);
+    command.is_ready = true;
+}
+
+/* As a command about all queued jobs of the queue. False: it waits. */
+static bool return_jobs(void) {
+    command.is_ready = false;
+    row_waiter_init(&command.waiter, &command.task, on_command_ready, NULL);
+    return claim_ahead_return(queue_named("q1"), &command.waiter);
+}
+
 /* A command about the ID has ended the lease, or another delivery has a lease of its own. */
 static void test_a_job_whose_lease_has_ended(void **state) {
     (void)state;
@@ -289,8 +307,9 @@ static void test_a_job_that_is_changing(void **state) {
     lease_hold(fake_jobs[10].key.id);
     ask(1, "q1");
     assert_replies("1:q1=11");
-    claim_ahead_return(queue_named("q1"));
+    assert_false(return_jobs());
     fake_commit_all();
+    assert_true(command.is_ready);
     assert_true(fake_jobs[10].leased);
     assert_false(fake_jobs[12].leased);
     lease_unhold(fake_jobs[10].key.id);
@@ -321,7 +340,7 @@ static void test_a_cancelled_job(void **state) {
     total = q->counters.total;
     fake_jobs[10].cancelled = true;
     assert_true(lease_is_ahead(fake_jobs[10].key, fake_lease_end));
-    undelivered_release(fake_jobs[10].key, fake_lease_end, true);
+    undelivered_release(fake_jobs[10].key, fake_lease_end, true, NULL, NULL);
     ask(1, "q1");
     assert_replies("1:q1=11");
     fake_commit_all();
@@ -346,12 +365,12 @@ static void test_a_job_whose_lease_is_over(void **state) {
     lease_clear();
 }
 
-/* A command about all queued jobs of the queue. */
 static void test_returned(void **state) {
     (void)state;
     claim_jobs_ahead();
-    claim_ahead_return(queue_named("q1"));
+    assert_false(return_jobs());
     fake_commit_all();
+    assert_true(command.is_ready);
     assert_int_equal(leased_rows(), REQUESTS);
     assert_int_equal(queue_named("q1")->counters.len, JOBS - REQUESTS);
 }
@@ -363,8 +382,10 @@ static void test_returned_when_they_arrive(void **state) {
     for (int i = 1; i <= REQUESTS; i++)
         ask(i, "q1");
     batch_flush();
-    claim_ahead_return(queue_named("q1"));
+    assert_false(return_jobs());
+    assert_false(command.is_ready);
     fake_commit_all();
+    assert_true(command.is_ready);
     getter_replies();
     assert_int_equal(leased_rows(), REQUESTS);
 }

@@ -401,7 +401,7 @@ static void test_last_attempt_is_not_put_back_in_time(void **state) {
     struct lease_end end;
 
     (void)state;
-    undelivered_release(key, clock_db(), true);
+    undelivered_release(key, clock_db(), true, NULL, NULL);
     assert_false(lease_take_ended(clock_db(), &end));
     fake_commit_all();
     assert_true(lease_take_ended(clock_db(), &end));
