@@ -124,7 +124,7 @@ static void txn_clear(struct db_txn *txn) {
     txn->busy_since_us = 0;
     txn->preludes = 0;
     txn->on_snapshot = NULL;
-    txn->failed = txn->timed = false;
+    txn->failed = txn->timed = txn->after_prepares = txn->unnamed = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -611,16 +611,29 @@ static void read_heartbeat(struct db_conn *conn, PGresult *res) {
         conn_broken(conn);
 }
 
+static void read_prepares(struct db_conn *conn, struct db_txn *txn, PGresult *res) {
+    if (prepared_take_result(&conn->prepared, res)) {
+        txn->after_prepares = false;
+        txn->since_us = clock_mono_now();
+    }
+    PQclear(res);
+    if (PQstatus(conn->pg) == CONNECTION_BAD)
+        conn_broken(conn);
+}
+
 static void read_results(struct db_conn *conn) {
     while (conn->state >= DB_READY && awaits_results(conn) && !PQisBusy(conn->pg)) {
         PGresult *res = PQgetResult(conn->pg);
+        struct db_txn *txn = conn_incoming_txn(conn);
 
         if (res == NULL && PQstatus(conn->pg) == CONNECTION_OK)
             continue;
         if (conn->heartbeat_sent)
             read_heartbeat(conn, res);
+        else if (txn != NULL && txn->after_prepares)
+            read_prepares(conn, txn, res);
         else
-            on_result(conn, conn_incoming_txn(conn), res);
+            on_result(conn, txn, res);
     }
 }
 
@@ -668,6 +681,7 @@ static void send_snapshot(struct db_conn *conn, struct db_txn *txn) {
 static void send_preludes(struct db_conn *conn, struct db_txn *txn) {
     if (txn->sent > 0)
         return;
+    txn->after_prepares = prepared_send_used(&conn->prepared, conn->pg, &conn->broken);
     set_durability(conn, txn);
     if (txn->on_snapshot != NULL)
         send_snapshot(conn, txn);
@@ -717,8 +731,8 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     send_preludes(conn, txn);
     txn->sent++;
     stats.statements++;
-    if (PQsendQueryPrepared(conn->pg, sql_texts[stmt].name, conn->params.columns, values, lengths, formats,
-                            1) != 1 ||
+    txn->unnamed |= !statement_is_prepared(&conn->prepared, stmt);
+    if (!prepared_execute(&conn->prepared, conn->pg, stmt, conn->params.columns, values, lengths, formats) ||
         (txn->timed && PQsendFlushRequest(conn->pg) != 1))
         conn->broken = true;
     params_reset(&conn->params);
@@ -745,11 +759,21 @@ void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, c
         conn_broken(conn);
 }
 
+/* A pooler may have assigned another session, where only a named statement fails. The result is not collected. */
+static void send_session_proof(struct db_conn *conn) {
+    if (!prepared_execute(&conn->prepared, conn->pg, SQL_TAKE_SNAPSHOT, 0, NULL, NULL, NULL))
+        conn->broken = true;
+}
+
 void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
+    const struct db_txn *txn = in_making(conn);
+
     if (!awaits_results(conn))
         note_alive(conn);
     if (!conn->open)
         note_sent_txn(conn, on_completed);
+    if (txn->unnamed)
+        send_session_proof(conn);
     conn->open = false;
     if (conn->broken || PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
         conn_broken(conn);

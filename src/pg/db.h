@@ -9,6 +9,7 @@
 #include "pg/conn_probe.h"
 #include "pg/params.h"
 #include "pg/pooler_check.h"
+#include "pg/prepared.h"
 #include "sql_gen.h"
 
 enum conn_kind {
@@ -44,8 +45,7 @@ struct op_error {
  * Every lost transaction has then ended before CONN_WRITE queries the commit markers.
  *
  * A closed connection is opened again, with back-off. pooler_check.h checks that the session belongs to this connection
- * alone. The first connection brings the schema up to date. Every connection prepares all statements before it is
- * ready.
+ * alone. The first connection brings the schema up to date. A session prepares the statements that it uses (prepared.h).
  */
 #define DB_STATES(X)                                   \
     X(DB_DOWN, "down") /* waits before the next try */ \
@@ -120,6 +120,8 @@ struct db_txn {
     /* Called at its end; set by db_send(). */
     void (*on_completed)(struct db_conn *conn, const struct db_result *result);
     enum durability durability;
+    bool after_prepares;       /* the next results are those of prepared_send_used() */
+    bool unnamed;              /* has a statement that the session has not prepared yet */
     unsigned preludes;         /* the next results are of statements before the first one; they are dropped */
     void (*on_snapshot)(void); /* set by db_snapshot() */
     size_t sent;               /* statements */
@@ -154,6 +156,7 @@ struct db_conn {
     struct pooler pooler;
     struct migrate *migrate;
     PGresult *step_result; /* result of the current step of checking or migrating */
+    struct prepared prepared;
     struct params params;
     size_t unflushed;           /* parameter bytes in libpq's buffer that the socket may not have taken yet */
     bool broken;                /* a statement could not be sent */

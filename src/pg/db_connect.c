@@ -1,4 +1,4 @@
-/* Opens a connection: connect, check for a pooler, identify the host, migrate the schema, prepare the statements. */
+/* Opens a connection: connect, check for a pooler, identify the host, migrate the schema, set up the session. */
 #include "pg/db_connect.h"
 
 #include <stdio.h>
@@ -97,14 +97,12 @@ static bool add_session_text(struct db_conn *conn, const char *text) {
     return PQsendQueryParams(conn->pg, text, 0, NULL, NULL, NULL, NULL, 0) == 1;
 }
 
-/* Sends the session's settings and all statements with one Sync. */
+/* Sends the session's settings and its first statements with one Sync. */
 static bool prepare_send(struct db_conn *conn) {
     bool ok = PQenterPipelineMode(conn->pg) == 1 && add_session_text(conn, sql_session) &&
               (conn->kind != CONN_LONG || add_session_text(conn, sql_snapshots)) &&
-              add_session_text(conn, sql_takeover);
+              add_session_text(conn, sql_takeover) && prepared_begin(&conn->prepared, conn->pg);
 
-    for (int i = 0; ok && i < SQL_COUNT; i++)
-        ok = PQsendPrepare(conn->pg, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
     conn_arm_timer(conn, CONNECT_TIMEOUT_US);
     conn->state = DB_PREPARING;
     conn->durability = conn_durability(conn, (enum durability)config.durability);

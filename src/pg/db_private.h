@@ -34,7 +34,7 @@ bool conn_send_all(struct db_conn *conn) MUST_CHECK;
 void conn_down(struct db_conn *conn, const char *why);
 /* Like conn_down(), for a connection that libpq found broken. The reason is libpq's message. */
 void conn_broken(struct db_conn *conn);
-/* Call it when all statements are prepared. */
+/* Call it when the settings of the session are made. */
 void conn_ready(struct db_conn *conn);
 bool result_is_error(const PGresult *res);
 /* The transaction whose results arrive next, or NULL. */

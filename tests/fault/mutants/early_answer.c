@@ -1,4 +1,4 @@
-/* A server that answers before the commit. wraps: PQpipelineSync PQsendQueryPrepared PQgetResult */
+/* A server that answers before the commit. wraps: PQpipelineSync PQsendQueryPrepared PQsendQueryParams PQgetResult */
 #include <stdbool.h>
 #include <stddef.h>
 #include <libpq-fe.h>
@@ -14,6 +14,10 @@ int __real_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const ch
                                const int *lengths, const int *formats, int format);
 int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const char *const *values,
                                const int *lengths, const int *formats, int format);
+int __real_PQsendQueryParams(PGconn *pg, const char *text, int count, const Oid *types,
+                             const char *const *values, const int *lengths, const int *formats, int format);
+int __wrap_PQsendQueryParams(PGconn *pg, const char *text, int count, const Oid *types,
+                             const char *const *values, const int *lengths, const int *formats, int format);
 PGresult *__real_PQgetResult(PGconn *pg);
 PGresult *__wrap_PQgetResult(PGconn *pg);
 
@@ -49,18 +53,28 @@ static struct conn *conn_of(PGconn *pg) {
     return conn;
 }
 
-int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const char *const *values,
-                               const int *lengths, const int *formats, int format) {
-    struct conn *conn = conn_of(pg);
-
+/* Before the first statement of a transaction: commits the transaction before it. */
+static bool begin_statement(struct conn *conn) {
     if (conn->making == 0 && conn->open) {
-        if (__real_PQpipelineSync(pg) != 1)
-            return 0;
+        if (__real_PQpipelineSync(conn->pg) != 1)
+            return false;
         conn->open = false;
         conn->ignore++;
     }
     conn->making++;
-    return __real_PQsendQueryPrepared(pg, name, count, values, lengths, formats, format);
+    return true;
+}
+
+int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const char *const *values,
+                               const int *lengths, const int *formats, int format) {
+    return begin_statement(conn_of(pg)) &&
+           __real_PQsendQueryPrepared(pg, name, count, values, lengths, formats, format);
+}
+
+int __wrap_PQsendQueryParams(PGconn *pg, const char *text, int count, const Oid *types,
+                             const char *const *values, const int *lengths, const int *formats, int format) {
+    return begin_statement(conn_of(pg)) &&
+           __real_PQsendQueryParams(pg, text, count, types, values, lengths, formats, format);
 }
 
 int __wrap_PQpipelineSync(PGconn *pg) {
@@ -96,6 +110,11 @@ static PGresult *synced(struct conn *conn, PGresult *res) {
     return NULL;
 }
 
+/* The result of a Prepare has no command status. */
+static bool is_of_statement(PGresult *res) {
+    return PQresultStatus(res) != PGRES_COMMAND_OK || PQcmdStatus(res)[0] != '\0';
+}
+
 PGresult *__wrap_PQgetResult(PGconn *pg) {
     struct conn *conn = conn_of(pg);
     struct txn *first = &conn->txns[0];
@@ -108,7 +127,7 @@ PGresult *__wrap_PQgetResult(PGconn *pg) {
         return NULL;
     if (PQresultStatus(res) == PGRES_PIPELINE_SYNC)
         return synced(conn, res);
-    if (conn->sent_txns > 0)
+    if (conn->sent_txns > 0 && is_of_statement(res))
         first->got++;
     return res;
 }
