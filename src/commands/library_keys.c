@@ -72,6 +72,11 @@ bool library_keys_fit_or_reply(struct req *r) {
 
     if (f == NULL)
         return true;
+    if (r->argc > LIBRARY_ARGS_MAX) {
+        reply_error(r, "LIMIT a command about a key of a library must have at most %d arguments",
+                    LIBRARY_ARGS_MAX);
+        return false;
+    }
     keys = command_key_range(r->cmd);
     for (int at = 0; (at = key_range_next(&keys, r->argc, at)) > 0;) {
         if (!family_accepts(r->cmd, r->argv[at])) {
@@ -86,11 +91,6 @@ bool library_keys_fit_or_reply(struct req *r) {
 bool library_keys_or_end(struct req *r) {
     bool fits = library_keys_fit_or_reply(r);
 
-    if (fits && r->argc > LIBRARY_ARGS_MAX) {
-        reply_error(r, "LIMIT a command about a key of a library must have at most %d arguments",
-                    LIBRARY_ARGS_MAX);
-        fits = false;
-    }
     if (!fits)
         req_end(r);
     return fits;

@@ -30,8 +30,8 @@ struct library_key {
 
 /* NULL if no known library has such a key. */
 const struct library_key *library_key_find(struct slice key);
-/* For a command for strings, hashes, sets or sorted sets: true if its keys are keys of a library, and of its kind. If
- * not, replies that the command is not supported; the caller ends r. True for each other command. */
+/* For a command for strings, hashes, sets or sorted sets: true if it has at most LIBRARY_ARGS_MAX arguments, and its
+ * keys are keys of a library, and of its kind. If not, replies an error; the caller ends r. True for each other command. */
 bool library_keys_fit_or_reply(struct req *r) MUST_CHECK;
 /* The same, and ends r. */
 bool library_keys_or_end(struct req *r) MUST_CHECK;

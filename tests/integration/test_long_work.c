@@ -260,7 +260,7 @@ static void test_too_many_queues(void **state) {
     expect(c, "[\"0\" []]", "SCAN %d COUNT 100", 1000000);
 }
 
-static void test_too_many_keys(void **state) {
+static void test_too_many_library_keys(void **state) {
     static const struct {
         const char *words;
         int word_count;
@@ -376,6 +376,25 @@ static void test_names_are_forgotten(void **state) {
     expect(c, ":1", "QLEN named-0-1");
     expect(c, "nil", "QSTAT named-200-1");
     get_job(c, "named-0-1", "x");
+}
+
+/* A command about keys of libraries is refused before its keys are compared with the patterns of the libraries. */
+static void test_too_many_keys(void **state) {
+    static const char refusal[] =
+        "-LIMIT a command about a key of a library must have at most 4000 arguments";
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    send_names(&w, "$4\r\nMGET\r\n", 1, "stat:", 4000);
+    raw_expect(&w, refusal);
+    assert_true(wire_send_text(&w, "MULTI\r\n"));
+    raw_expect(&w, "+OK");
+    send_names(&w, "$4\r\nMGET\r\n", 1, "stat:", 4000);
+    raw_expect(&w, refusal);
+    assert_true(wire_send_text(&w, "DISCARD\r\n"));
+    raw_expect(&w, "+OK");
+    wire_close(&w);
 }
 
 /* Sends a transaction that takes an element, and that many commands with many names. */
@@ -665,6 +684,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_patterns_of_all),
         cmocka_unit_test(test_too_many_queues),
         cmocka_unit_test(test_too_many_keys),
+        cmocka_unit_test(test_too_many_library_keys),
         cmocka_unit_test(test_listing_very_many_queues),
         cmocka_unit_test(test_names_are_forgotten),
         cmocka_unit_test(test_transaction_of_many_names),
