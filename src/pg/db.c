@@ -124,7 +124,7 @@ static void txn_clear(struct db_txn *txn) {
     txn->busy_since_us = 0;
     txn->preludes = 0;
     txn->on_snapshot = NULL;
-    txn->failed = txn->timed = txn->after_prepares = txn->unnamed = false;
+    txn->failed = txn->timed = txn->after_prepares = txn->proved = txn->proof_due = false;
 }
 
 static void count_unflushed(struct db_conn *conn, size_t bytes) {
@@ -568,6 +568,11 @@ static void take_prelude(struct db_txn *txn, PGresult *res) {
     PQclear(res);
 }
 
+static void take_proof(struct db_txn *txn, PGresult *res) {
+    txn->proof_due = false;
+    PQclear(res);
+}
+
 /* The commit may fail, too: the error then arrives before the Sync's result. */
 static void txn_result(struct db_conn *conn, struct db_txn *txn, PGresult *res) {
     bool lost = is_another_session(res);
@@ -576,6 +581,8 @@ static void txn_result(struct db_conn *conn, struct db_txn *txn, PGresult *res) 
         db_note_error(txn, res);
     if (res != NULL && txn->preludes > 0)
         take_prelude(txn, res);
+    else if (res != NULL && txn->proof_due && txn->collected == txn->proof_at)
+        take_proof(txn, res);
     else if (res != NULL && txn->collected < txn->sent)
         collect(txn, res);
     else
@@ -719,6 +726,17 @@ static enum sql_stmt choose_variant(struct params *p, enum sql_stmt stmt) {
     return sql_texts[stmt].single;
 }
 
+/* A pooler may have assigned another session. Only a statement with a name fails there, so such a statement is before the
+ * first one without a name. Its result is dropped. */
+static void send_session_proof(struct db_conn *conn, struct db_txn *txn) {
+    if (txn->proved)
+        return;
+    txn->proved = txn->proof_due = true;
+    txn->proof_at = txn->sent;
+    if (!prepared_execute(&conn->prepared, conn->pg, SQL_TAKE_SNAPSHOT, 0, NULL, NULL, NULL))
+        conn->broken = true;
+}
+
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     struct db_txn *txn = in_making(conn);
     const char *values[PARAMS_MAX];
@@ -729,9 +747,10 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     params_finish(&conn->params, values, lengths, formats);
     count_unflushed(conn, conn->unflushed + params_bytes(conn->params.columns, lengths));
     send_preludes(conn, txn);
+    if (!statement_is_prepared(&conn->prepared, stmt))
+        send_session_proof(conn, txn);
     txn->sent++;
     stats.statements++;
-    txn->unnamed |= !statement_is_prepared(&conn->prepared, stmt);
     if (!prepared_execute(&conn->prepared, conn->pg, stmt, conn->params.columns, values, lengths, formats) ||
         (txn->timed && PQsendFlushRequest(conn->pg) != 1))
         conn->broken = true;
@@ -759,21 +778,11 @@ void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, c
         conn_broken(conn);
 }
 
-/* A pooler may have assigned another session, where only a named statement fails. The result is not collected. */
-static void send_session_proof(struct db_conn *conn) {
-    if (!prepared_execute(&conn->prepared, conn->pg, SQL_TAKE_SNAPSHOT, 0, NULL, NULL, NULL))
-        conn->broken = true;
-}
-
 void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
-    const struct db_txn *txn = in_making(conn);
-
     if (!awaits_results(conn))
         note_alive(conn);
     if (!conn->open)
         note_sent_txn(conn, on_completed);
-    if (txn->unnamed)
-        send_session_proof(conn);
     conn->open = false;
     if (conn->broken || PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
         conn_broken(conn);

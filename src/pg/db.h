@@ -120,8 +120,10 @@ struct db_txn {
     /* Called at its end; set by db_send(). */
     void (*on_completed)(struct db_conn *conn, const struct db_result *result);
     enum durability durability;
-    bool after_prepares;       /* the next results are those of prepared_send_used() */
-    bool unnamed;              /* has a statement that the session has not prepared yet */
+    bool after_prepares; /* the next results are those of prepared_send_used() */
+    bool proved;         /* a proof of the session is before the first statement without a name */
+    bool proof_due;      /* the result of the proof comes after proof_at results */
+    size_t proof_at;
     unsigned preludes;         /* the next results are of statements before the first one; they are dropped */
     void (*on_snapshot)(void); /* set by db_snapshot() */
     size_t sent;               /* statements */
