@@ -165,8 +165,9 @@ static void claim_ahead_rest(struct claim_ahead *a, int64_t us) {
     a->rest_until = clock_mono() + us;
 }
 
+/* While a command waits for the jobs ahead, no more are claimed, so that its wait ends. */
 static bool claim_ahead_rests(const struct claim_ahead *a) {
-    return a->rest_until > clock_mono();
+    return a->rest_until > clock_mono() || !list_empty(&a->waiters);
 }
 
 static int64_t next_rest_us(const struct claim_ahead *a, size_t returned) {

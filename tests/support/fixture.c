@@ -333,19 +333,22 @@ bool raw_waits(const struct wire *w, redisContext *c) {
     return flags != NULL && memchr(flags, 'b', strcspn(flags, " ")) != NULL;
 }
 
-/* Has the server received a request of that client that has no reply yet? */
-static bool has_request(redisContext *c, const char *address) {
-    const char *requests = client_field(c, address, "reqs");
+bool raw_has_request(const struct wire *w, redisContext *c) {
+    const char *requests = client_field(c, raw_address(w), "reqs");
 
     return requests != NULL && atoi(requests) > 0;
 }
 
-/* Sends a signal to the sessions through which servers change rows. */
-static int signal_writers(const pid_t *pids, int count, int number) {
+static struct {
+    pid_t pids[16];
+    int count;
+} writers;
+
+static int signal_writers(int number) {
     int sent = 0;
 
-    for (int i = 0; i < count; i++)
-        sent += kill(pids[i], number) == 0;
+    for (int i = 0; i < writers.count; i++)
+        sent += kill(writers.pids[i], number) == 0;
     return sent;
 }
 
@@ -361,19 +364,26 @@ static int find_writers(pid_t *pids, int most) {
     return count;
 }
 
+void writers_stop(void) {
+    writers.count = find_writers(writers.pids, 16);
+    if (writers.count == 0 || signal_writers(SIGSTOP) != writers.count)
+        fail_msg("the sessions that write cannot be stopped");
+}
+
+void writers_go_on(void) {
+    signal_writers(SIGCONT);
+}
+
 void raw_leave_during(struct wire *w, redisContext *c, const char *command) {
     const char *address = forever(raw_address(w));
-    pid_t pids[16];
-    int count = find_writers(pids, 16);
     bool started, closed;
 
-    if (count == 0 || signal_writers(pids, count, SIGSTOP) != count)
-        fail_msg("the sessions that write cannot be stopped");
+    writers_stop();
     wire_words(w, command, NULL);
-    started = WAIT_UNTIL(has_request(c, address), EVENTUALLY_MS);
+    started = WAIT_UNTIL(raw_has_request(w, c), EVENTUALLY_MS);
     wire_reset(w);
     closed = WAIT_UNTIL(strstr(ask(c, "CLIENT LIST"), address) == NULL, EVENTUALLY_MS);
-    signal_writers(pids, count, SIGCONT);
+    writers_go_on();
     if (!started || !closed)
         fail_msg("%s: the server did not %s", command, started ? "close the client" : "receive it");
 }

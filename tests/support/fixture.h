@@ -97,6 +97,11 @@ void raw_open_on(struct wire *w, const struct server *s);
 bool raw_waits(const struct wire *w, redisContext *c);
 /* The next reply on it must be exactly want, in value_text()'s form. */
 void raw_expect(struct wire *w, const char *want);
+/* Has the server received a request of w that has no reply yet? c is another client of the same server. */
+bool raw_has_request(const struct wire *w, redisContext *c);
+/* Stops the sessions through which the servers of this database change rows, until writers_go_on(). */
+void writers_stop(void);
+void writers_go_on(void);
 /* Sends a command without arguments that changes rows, and disconnects before the database has answered: the sessions
  * that write are stopped until the server has closed the client. c is another client of the same server. */
 void raw_leave_during(struct wire *w, redisContext *c, const char *command);
