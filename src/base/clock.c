@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "base/log.h"
 #include "base/saturate.h"
 
 static int64_t turn_mono, turn_unix;
@@ -12,8 +13,6 @@ static int64_t last_db;  /* last value of clock_db() */
 static bool db_known;
 static bool stale = true;
 
-/* clock_db() keeps its value after a smaller step back, and follows a larger step. */
-#define MAX_STANDSTILL_US US_PER_S
 /* Estimates of two servers differ by less. A server that is further ahead may not have noticed a step back yet. */
 #define MAX_LEAD_US (250 * US_PER_MS)
 #define NEAR_US (10 * US_PER_S)
@@ -59,7 +58,7 @@ int64_t clock_unix(void) {
 int64_t clock_db(void) {
     int64_t now = clock_mono() + db_ahead;
 
-    if (now < last_db && last_db - now < MAX_STANDSTILL_US)
+    if (now < last_db && last_db - now < CLOCK_STEP_US)
         return last_db;
     last_db = now;
     return now;
@@ -92,21 +91,26 @@ bool clock_db_is_near(int64_t db_us) {
 int64_t clock_sync_db(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
     int64_t least = db_us - answered_mono_us, most = db_us - asked_mono_us, before = db_ahead;
 
-    if (!db_known || db_ahead < least || db_ahead - most >= MAX_STANDSTILL_US)
+    if (!db_known || db_ahead < least || db_ahead - most >= CLOCK_STEP_US)
         db_ahead = least;
     else if (db_ahead > most)
         db_ahead = most;
     if (!db_known)
         before = db_ahead;
     db_known = true;
+    if (clock_is_step(db_ahead - before))
+        log_warning("clock", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
+                    (double)(db_ahead - before) / US_PER_S);
     return db_ahead - before;
 }
 
 bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
     static int answers;
-    bool enough = ++answers >= FIRST_ANSWERS || answered_mono_us - asked_mono_us <= FIRST_GOOD_US;
+    bool was_known = db_known && answers == 0;
+    int64_t moved = clock_sync_db(db_us, asked_mono_us, answered_mono_us);
+    bool agrees = was_known && !clock_is_step(moved);
+    bool enough = agrees || ++answers >= FIRST_ANSWERS || answered_mono_us - asked_mono_us <= FIRST_GOOD_US;
 
-    (void)clock_sync_db(db_us, asked_mono_us, answered_mono_us);
     if (enough)
         answers = 0;
     return enough;

@@ -58,8 +58,6 @@
 #define FULL_SCAN_PARTS 6              /* a sixth of the queues is scanned from the start every ten seconds */
 #define DEAR_SCAN_ROUNDS 10            /* with more rows: once in ten rounds, and only if jobs are missing */
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as in Disque's queue.c */
-/* A larger step means that the database's clock was set. */
-#define CLOCK_STEP_US US_PER_S
 
 static struct {
     int64_t next_tick; /* clock_mono() */
@@ -152,15 +150,13 @@ static void maintenance_clock_begin(struct params *p) {
     ask.asked_mono = clock_mono_now();
 }
 
+/* After a step the leases are read again. */
 static void maintenance_clock_done(struct task *t, const PGresult *rows) {
-    int64_t step = clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), ask.asked_mono, clock_mono_now());
+    int64_t moved = clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), ask.asked_mono, clock_mono_now());
 
     (void)t;
-    if (step > CLOCK_STEP_US || step < -CLOCK_STEP_US) {
-        log_warning("clock", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
-                    (double)step / US_PER_S);
+    if (clock_is_step(moved))
         bootstrap_again();
-    }
 }
 
 OPERATION(clock, .alone = true, .begin = maintenance_clock_begin, .on_end = maintenance_clock_done);

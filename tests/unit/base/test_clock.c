@@ -107,11 +107,23 @@ static void asks_until_an_answer_is_quick(void **state) {
     (void)state;
     assert_false(clock_sync_first(base, now, now + 4 * US_PER_MS));
     assert_true(clock_sync_first(base, now, now + 3 * US_PER_MS));
-    for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < 7; i++)
-            assert_false(clock_sync_first(base, now, now + 50 * US_PER_MS));
-        assert_true(clock_sync_first(base, now, now + 50 * US_PER_MS));
-    }
+    for (int i = 0; i < 7; i++)
+        assert_false(clock_sync_first(base + 60 * US_PER_S, now, now + 50 * US_PER_MS));
+    assert_true(clock_sync_first(base + 60 * US_PER_S, now, now + 50 * US_PER_MS));
+}
+
+/* After a lost connection the estimate is known, so a slow link does not delay the server. */
+static void asks_once_if_the_answer_agrees(void **state) {
+    int64_t base = 70000 * US_PER_S, now = clock_mono_now();
+
+    (void)state;
+    sync_to(0);
+    (void)clock_sync_db(base, now, now);
+    assert_true(clock_sync_first(base, now, now + 50 * US_PER_MS));
+    assert_true(clock_sync_first(base + 500 * US_PER_MS, now, now + 50 * US_PER_MS));
+    assert_false(clock_sync_first(base - 5 * US_PER_S, now, now + 50 * US_PER_MS));
+    assert_false(clock_sync_first(base - 5 * US_PER_S, now, now + 50 * US_PER_MS));
+    assert_true(clock_sync_first(base - 5 * US_PER_S, now, now + US_PER_MS));
 }
 
 static void stands_for_a_turn(void **state) {
@@ -137,6 +149,7 @@ int main(void) {
         cmocka_unit_test(moves_as_far_as_answers_prove),
         cmocka_unit_test(is_late_after_a_step_back),
         cmocka_unit_test(asks_until_an_answer_is_quick),
+        cmocka_unit_test(asks_once_if_the_answer_agrees),
         cmocka_unit_test(stands_for_a_turn),
         cmocka_unit_test(rests_have_a_limit),
     };
