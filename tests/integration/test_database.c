@@ -394,6 +394,24 @@ static void test_long_statement_is_left_alone(void **state) {
     redisFree(c);
 }
 
+/* Other sessions wait behind a migration that waits for a lock. So it gives up after some seconds, and tries again. */
+static void test_migration_behind_a_lock(void **state) {
+    struct server late;
+    PGconn *user;
+
+    (void)state;
+    server_start(&late, postgres_conninfo(&pg, NULL), NULL);
+    assert_int_equal(server_stop(&late), 0);
+    user = postgres_connect(late.database);
+    PQclear(PQexec(user, "begin; lock table pgdisque.migration"));
+    server_spawn(&late, late.database, NULL);
+    EVENTUALLY(file_contains(late.log, "canceling statement due to lock timeout"));
+    PQclear(PQexec(user, "commit"));
+    EVENTUALLY(file_contains(late.log, "[server] ready on"));
+    PQfinish(user);
+    assert_int_equal(server_stop(&late), 0);
+}
+
 /* ---- refusals of the database ---- */
 
 static void test_cancelled_statements(void **state) {
@@ -498,6 +516,7 @@ int main(void) {
         cmocka_unit_test_setup(test_deaf_connection_with_a_job_under_way, ensure_database),
         cmocka_unit_test_setup(test_deaf_connection_of_an_idle_server, ensure_database),
         cmocka_unit_test_setup(test_long_statement_is_left_alone, ensure_database),
+        cmocka_unit_test_setup(test_migration_behind_a_lock, ensure_database),
         cmocka_unit_test_setup(test_cancelled_statements, ensure_database),
         cmocka_unit_test_setup(test_bad_row_fails_alone, ensure_database),
         cmocka_unit_test_setup(test_bad_row_for_a_waiting_client, ensure_database),
