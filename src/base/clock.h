@@ -16,8 +16,8 @@
  * - db: the estimate of the database's clock, since 1970. All servers of a database use this clock for delays, leases
  *   and expiry. The estimate is mono plus an offset that clock_sync_db() sets.
  */
-/* Reads the clocks anew at their next use. Call it immediately before waiting for events, and again after them. The time
- * of a statement is then after the reads of its commands, also if the machine stood still during these reads. */
+/* The clocks are read again at their next use. Call it immediately before waiting for events, and again after them. The
+ * time of a statement is then after the reads of its commands, also if the machine stood still during these reads. */
 void clock_turn(void);
 int64_t clock_mono(void);
 int64_t clock_unix(void);
