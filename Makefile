@@ -49,7 +49,7 @@ PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_extra l
 
 STD = -std=gnu11 -D_GNU_SOURCE
 INCLUDES = -Isrc -Ibuild $(PKG_CFLAGS)
-COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(NEAR) $(INCLUDES)
+COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(OF_TESTS) $(INCLUDES)
 LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
 
 SQL := $(sort $(wildcard sql/*.sql sql/*/*.sql)) \
@@ -342,8 +342,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-# The headers of tests are searched before those of src/.
-$(BUILD)/tests/%.o: private NEAR = -Itests/support -Itests/unit
+# The headers of tests are searched before those of src/. Tests wait for servers, so the compiler need not optimize them.
+$(BUILD)/tests/%.o: private OF_TESTS = -O0 -U_FORTIFY_SOURCE -Itests/support -Itests/unit
 
 $(LIB): $(LIB_OBJ) $(LIB).list
 	@rm -f $@

@@ -161,13 +161,17 @@ group_site() {
     need "its theme Material" mkdocs-material has_mkdocs_theme material
 }
 
+has_chromium() {
+    command -v chromium-headless-shell || command -v chromium
+}
+
 # tests/page is skipped if Node.js, npm or Chromium is missing.
 group_page() {
     group_run
     need "Python 3" python3 command -v python3
     need Node.js nodejs command -v node
     need npm npm command -v npm
-    need Chromium chromium command -v chromium
+    need Chromium chromium-headless-shell has_chromium
 }
 
 # The tests of the completion and of the manual are skipped if these are missing.

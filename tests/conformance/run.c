@@ -89,7 +89,7 @@ static void play_file(const char *path, struct stage *stage, struct postgres *pg
         struct server own;
         struct stage own_stage = { .host = "127.0.0.1", .own = &own };
 
-        server_start(&own, postgres_conninfo(pg, NULL), (const char *const *)t.options);
+        server_start(&own, postgres_migrated(pg), (const char *const *)t.options);
         own_stage.port = own.port;
         play_transcript(&t, &own_stage);
         server_stop(&own);
@@ -121,7 +121,7 @@ _Noreturn static void work(const struct options *o, const glob_t *files, struct 
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     pg->databases = number * 1000;
-    server_start(&s, postgres_conninfo(pg, NULL), NULL);
+    server_start(&s, postgres_migrated(pg), NULL);
     stage.port = s.port;
     failed_before = atomic_load(&totals->failed);
     play_shared(o, files, &stage, pg);

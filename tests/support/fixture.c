@@ -41,7 +41,7 @@ const char *text_of(const char *fmt, ...) {
 static void set_up(void) {
     signal(SIGPIPE, SIG_IGN);
     postgres_start(&pg);
-    server_start(&server, postgres_conninfo(&pg, NULL), NULL);
+    server_start(&server, postgres_migrated(&pg), NULL);
 }
 
 int run_suite(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction start,

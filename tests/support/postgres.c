@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server_process.h"
 #include "wait.h"
 
 #define START_MS 30000
@@ -19,6 +21,7 @@
 static const char settings[] = "listen_addresses = ''\n"
                                "fsync = off\n"
                                "full_page_writes = off\n"
+                               "wal_init_zero = off\n"
                                "wal_level = minimal\n"
                                "max_wal_senders = 0\n"
                                "max_connections = 60\n"
@@ -102,10 +105,27 @@ static void make_template(const char *dir) {
         die("%s: %s", dir, strerror(errno));
 }
 
+/* The databases of postgres_migrated(). Nothing connects to "migrated", so that it can be copied. */
+static void make_migrated(const char *dir) {
+    static const char load[] = "\"$0\" schema | \"$1\" -Xq -v ON_ERROR_STOP=1 -o /dev/null \"$2\"";
+    struct postgres cluster = { 0 };
+    const char *argv[] = { "sh", "-ec", load, server_program(), postgres_program("psql"), NULL, NULL };
+
+    path_join(cluster.dir, "%s", dir);
+    path_join(cluster.log, "%s.log", dir);
+    postgres_resume(&cluster);
+    free(postgres_query(postgres_conninfo(&cluster, "postgres"),
+                        "create database migrated template template0"));
+    argv[5] = postgres_conninfo(&cluster, "migrated");
+    run_command(&(struct spawn){ .argv = argv, .log = cluster.log });
+    free(postgres_query(postgres_conninfo(&cluster, "postgres"), "create database test0 template migrated"));
+    postgres_stop(&cluster, false);
+}
+
 /* Suites run at the same time. The first one makes the template, and the others wait. */
 static const char *template_dir(void) {
     static char dir[PATH_SIZE];
-    char lock[PATH_SIZE];
+    char lock[PATH_SIZE], made[PATH_SIZE];
     int fd;
 
     path_join(dir, "%s/template", run_dir());
@@ -113,8 +133,13 @@ static const char *template_dir(void) {
     fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0 || flock(fd, LOCK_EX) != 0)
         die("%s: %s", lock, strerror(errno));
-    if (access(dir, F_OK) != 0)
+    path_join(made, "%s/template.made", run_dir());
+    if (access(made, F_OK) != 0) {
         make_template(dir);
+        if (!uses_citus())
+            make_migrated(dir);
+        close(open(made, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    }
     close(fd);
     return dir;
 }
@@ -220,19 +245,40 @@ void postgres_stop(struct postgres *pg, bool at_once) {
     pg->pid = 0;
 }
 
-const char *postgres_conninfo(struct postgres *pg, const char *name) {
-    char sql[96], own_name[32], conninfo[PATH_SIZE + 64];
+static const char *conninfo_of(const struct postgres *pg, const char *name) {
+    char conninfo[PATH_SIZE + 64];
 
-    snprintf(own_name, sizeof(own_name), "test%d", pg->databases);
-    snprintf(conninfo, sizeof(conninfo), "host=%s user=postgres dbname=%s", pg->dir, name ? name : own_name);
-    if (!name) {
-        pg->databases++;
-        snprintf(sql, sizeof(sql), "create database %s template template0", own_name);
-        free(postgres_query(postgres_conninfo(pg, "postgres"), sql));
-        if (uses_citus())
-            free(postgres_query(conninfo, "create extension citus"));
-    }
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=postgres dbname=%s", pg->dir, name);
     return forever(conninfo);
+}
+
+static const char *make_database(struct postgres *pg, const char *template) {
+    char name[32], sql[96];
+
+    snprintf(name, sizeof(name), "test%d", ++pg->databases);
+    snprintf(sql, sizeof(sql), "create database %s template %s", name, template);
+    free(postgres_query(conninfo_of(pg, "postgres"), sql));
+    return conninfo_of(pg, name);
+}
+
+const char *postgres_conninfo(struct postgres *pg, const char *name) {
+    const char *made;
+
+    if (name)
+        return conninfo_of(pg, name);
+    made = make_database(pg, "template0");
+    if (uses_citus())
+        free(postgres_query(made, "create extension citus"));
+    return made;
+}
+
+const char *postgres_migrated(struct postgres *pg) {
+    if (uses_citus())
+        return postgres_conninfo(pg, NULL);
+    if (pg->databases > 0)
+        return make_database(pg, "migrated");
+    pg->databases++;
+    return conninfo_of(pg, "test0");
 }
 
 PGconn *postgres_connect(const char *conninfo) {
@@ -243,9 +289,29 @@ PGconn *postgres_connect(const char *conninfo) {
     return conn;
 }
 
+/* Postgres sends nothing to an idle session but the reason why the session ends. */
+static bool is_open(PGconn *conn) {
+    struct pollfd socket = { .fd = PQsocket(conn), .events = POLLIN };
+
+    return PQstatus(conn) == CONNECTION_OK && poll(&socket, 1, 0) == 0;
+}
+
+/* The connection of the last query. A test asks one database again and again, and a new session costs 60 ms of
+ * processor time. */
+static PGconn *asking(const char *conninfo) {
+    static const char *last;
+    static PGconn *conn;
+
+    if (conn && strcmp(last, conninfo) == 0 && is_open(conn))
+        return conn;
+    PQfinish(conn);
+    conn = postgres_connect(conninfo);
+    last = forever(conninfo);
+    return conn;
+}
+
 char *postgres_query(const char *conninfo, const char *sql) {
-    PGconn *conn = postgres_connect(conninfo);
-    PGresult *res = PQexec(conn, sql);
+    PGresult *res = PQexec(asking(conninfo), sql);
     ExecStatusType status = PQresultStatus(res);
     char *value = NULL;
 
@@ -254,7 +320,6 @@ char *postgres_query(const char *conninfo, const char *sql) {
     if (status == PGRES_TUPLES_OK && PQntuples(res) > 0 && PQnfields(res) > 0)
         value = strdup(PQgetvalue(res, 0, 0));
     PQclear(res);
-    PQfinish(conn);
     return value;
 }
 

@@ -44,11 +44,13 @@ void postgres_run(const struct postgres *pg, const char *const *argv);
 /* libpq's connection string for a database of it; made new when name is NULL.
  * The value lives until the process ends. */
 const char *postgres_conninfo(struct postgres *pg, const char *name);
+/* The same for a new database that has the schema. Not for the cluster of postgres_start_new(). With Citus it is empty. */
+const char *postgres_migrated(struct postgres *pg);
 
 /* A connection, or the test ends. */
 PGconn *postgres_connect(const char *conninfo);
-/* Runs statements. Returns the first column of the first row of the last result, or NULL. The caller frees it. An error
- * ends the test. */
+/* Runs statements in a session that later calls use, too. Returns the first column of the first row of the last result,
+ * or NULL. The caller frees it. An error ends the test. */
 char *postgres_query(const char *conninfo, const char *sql);
 /* The same for whole numbers. */
 long long postgres_number(const char *conninfo, const char *sql);
