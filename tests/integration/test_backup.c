@@ -244,16 +244,17 @@ static void test_recovery(void **state) {
     struct postgres archived;
     struct server original;
     struct past p;
-    const char *conninfo;
+    const char *conninfo, *database;
     redisContext *c;
 
     (void)state;
     make_archived(&archived);
-    server_start(&original, postgres_conninfo(&archived, NULL), NULL);
+    database = postgres_migrated(&archived);
+    server_start(&original, database, NULL);
     p = live(&archived, &original);
     server_kill(&original);
     recover(&archived, p.moment);
-    conninfo = postgres_conninfo(&other_pg, "test0");
+    conninfo = postgres_conninfo(&other_pg, strstr(database, "dbname=") + strlen("dbname="));
     hold_at_most_once(conninfo);
     c = serve(conninfo);
     /* A job acknowledged since that moment is back. A job leased then is still leased. A job added later is gone. */

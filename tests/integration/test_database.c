@@ -251,9 +251,7 @@ static void test_terminated_connections(void **state) {
     (void)state;
     for (int i = 0; i < 10; i++) {
         later(c, "ADDJOB terminated %d 0", i);
-        free(postgres_query(postgres_conninfo(&pg, "postgres"),
-                            "select count(pg_terminate_backend(pid)) from pg_stat_activity"
-                            " where datname like 'test%' and pid <> pg_backend_pid()"));
+        sessions_end("");
         assert_int_equal(next_reply(c)[0], '+');
         get_job(c, "terminated", text_of("%d", i));
     }
@@ -272,9 +270,7 @@ static void test_trigger_made_while_the_server_runs(void **state) {
                         " $$ begin return new; end $$;"
                         "create trigger strange before insert on pgdisque.job"
                         " for each row execute function public.strange()"));
-    free(postgres_query(postgres_conninfo(&pg, "postgres"),
-                        "select count(pg_terminate_backend(pid)) from pg_stat_activity"
-                        " where datname like 'test%' and pid <> pg_backend_pid()"));
+    sessions_end("");
     EVENTUALLY(strstr(ask(c, "INFO ALL"), "schema pgdisque is not trusted") != NULL);
     expect_start(c, "-NOREPL", "ADDJOB distrust refused 100");
     later(c, "ADDJOB distrust after 0");

@@ -209,11 +209,7 @@ static void end_sessions(const char *kind, const char *queue) {
     for (int i = 0; i < SERVERS; i++)
         add_many(i, queue, FEW, text_of("DELAY %d", 1 + i));
     for (int i = 0; i < KILLS; i++)
-        EVENTUALLY(postgres_number(server.database,
-                                   text_of("select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                                           "where datname = current_database() "
-                                           "and application_name like 'pgdisque%%%s'",
-                                           kind)) > 0);
+        EVENTUALLY(sessions_end(kind) > 0);
     EVENTUALLY(all_have(queue, SERVERS * FEW));
     HOLDS_FOR(500, all_have(queue, SERVERS * FEW));
 }

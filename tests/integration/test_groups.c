@@ -190,9 +190,7 @@ static void test_order_with_lost_connections(void **state) {
     fill("cuts", "1");
     for (int left = GROUPS * JOBS - 20; left > 0; left -= 20) {
         work_until("cuts", left);
-        free(postgres_query(server.database,
-                            "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                            "where datname = current_database() and application_name like 'pgdisque%write'"));
+        sessions_end("write");
     }
     work_until("cuts", 0);
     dismiss();

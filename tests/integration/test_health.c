@@ -91,9 +91,7 @@ static void test_lost_connections(void **state) {
     for (int round = 0; round < 8; round++) {
         for (int i = 0; i < SERVERS; i++)
             later(at[i], "HEALTH TIMEOUT 60000");
-        free(postgres_query(server.database, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                                             "where pid <> pg_backend_pid() and datname = current_database() "
-                                             "and backend_type = 'client backend'"));
+        sessions_end("");
         for (int i = 0; i < SERVERS; i++)
             if (next_reply(at[i])[0] != ':')
                 fail_msg("server %d in round %d", i, round);

@@ -173,11 +173,6 @@ static void test_members_survive_a_killed_server(void **state) {
     expect_each_once("killed", taken);
 }
 
-static void cut_the_sessions(void) {
-    free(postgres_query(server.database, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                                         "where datname = current_database() and pid <> pg_backend_pid()"));
-}
-
 /* A reply tells the truth: a member that was replied is there, and no member is there twice. */
 static void test_members_and_lost_sessions(void **state) {
     int answered = 0;
@@ -186,7 +181,7 @@ static void test_members_and_lost_sessions(void **state) {
     for (int i = 0; i < MEMBERS; i++) {
         later(at[i % SERVERS], "ZADD schedule 4000000000 %s", member("cut", i));
         if (i % 8 == 0)
-            cut_the_sessions();
+            sessions_end("");
         answered += strcmp(next_reply(at[i % SERVERS]), ":1") == 0;
     }
     EVENTUALLY(*ask(at[C], "ZCARD schedule") == ':');

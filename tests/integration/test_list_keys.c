@@ -178,9 +178,7 @@ static void test_an_end_for_all(void **state) {
 
 static void end_sessions(void) {
     redisBufferWrite(at[A], NULL);
-    free(postgres_query(server.database,
-                        "select count(pg_terminate_backend(pid)) from pg_stat_activity where "
-                        "application_name like 'pgdisque%' and pid <> pg_backend_pid()"));
+    sessions_end("");
 }
 
 static void test_after_lost_connections(void **state) {

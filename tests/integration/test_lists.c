@@ -373,12 +373,6 @@ static void test_lengths_of_many(void **state) {
 
 /* ---- lost connections ---- */
 
-static void end_sessions(void) {
-    free(postgres_query(server.database,
-                        "select count(pg_terminate_backend(pid)) from pg_stat_activity where "
-                        "application_name like 'pgdisque%' and pid <> pg_backend_pid()"));
-}
-
 /* The reply of LPOS has a limit; a COUNT or a MAXLEN keeps it. */
 static void test_many_equal_elements(void **state) {
     char elements[2 * 500 + 1];
@@ -410,7 +404,7 @@ static void test_drained_once(void **state) {
         expect_start(at[A], text_of("[\"%d\" \"%d\"", seen, seen + 1), "LRANGE drained 0 4");
         later(at[A], "LTRIM drained 5 -1");
         redisBufferWrite(at[A], NULL);
-        end_sessions();
+        sessions_end("");
         assert_string_equal(next_reply(at[A]), "+OK");
         seen += 5;
     }
@@ -426,7 +420,7 @@ static void test_after_lost_connections(void **state) {
         if (i % 10 == 0) {
             redisBufferWrite(at[A], NULL);
             redisBufferWrite(at[B], NULL);
-            end_sessions();
+            sessions_end("");
         }
     }
     for (int i = 0; i < 40; i++) {

@@ -185,11 +185,8 @@ static void test_with_lost_connections(void **state) {
     for (int cuts = 0; jobs_in_database("cuts") > 0; cuts++) {
         work_a_moment("cuts");
         assert_in_range(held("cuts"), 0, 5);
-        if (cuts % 50 == 10)
-            free(postgres_query(
-                server.database,
-                "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                "where datname = current_database() and application_name like 'pgdisque%write'"));
+        if (cuts % 250 == 10)
+            sessions_end("write");
     }
     dismiss();
 }

@@ -148,12 +148,6 @@ static void send_moves(redisContext *c, int round, int n) {
     next_reply(c);
 }
 
-static void end_sessions(void) {
-    (void)postgres_number(server.database,
-                          "select count(pg_terminate_backend(pid)) from pg_stat_activity where "
-                          "application_name like 'pgdisque % write'");
-}
-
 static void finish(redisContext *c) {
     const char *reply = "+";
 
@@ -175,7 +169,7 @@ static void play_round(int round) {
     if (round % 4 == 1)
         server_kill(victim);
     if (round % 4 == 3)
-        end_sessions();
+        sessions_end("write");
     for (int n = 0; n < CLIENTS; n++)
         finish(c[n]);
     if (!server_running(victim))

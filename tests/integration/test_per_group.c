@@ -173,9 +173,7 @@ static void test_with_lost_connections(void **state) {
     fill("cuts", GROUPS, JOBS, 1);
     for (int left = GROUPS * JOBS - 40; left > 0; left -= 40) {
         work_until("cuts", left, 2);
-        free(postgres_query(server.database,
-                            "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                            "where datname = current_database() and application_name like 'pgdisque%write'"));
+        sessions_end("write");
     }
     work_until("cuts", 0, 2);
     dismiss();

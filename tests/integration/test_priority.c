@@ -133,9 +133,7 @@ static void test_after_lost_connections(void **state) {
     fill(at[A], "lost");
     get_job(at[A], "lost", "a");
     for (int i = 0; i < 3; i++) {
-        free(postgres_query(server.database,
-                            "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                            "where datname = current_database() and pid <> pg_backend_pid()"));
+        sessions_end("");
         get_job(at[A], "lost", text_of("%c", 'b' + i));
     }
     EVENTUALLY(number(at[A], "QLEN lost") == 6);

@@ -263,12 +263,6 @@ static void make_users(redisContext *c) {
     expect(c, "+OK", "ACL SETUSER tenant on >password ~q1 ~list1 +@all -@admin");
 }
 
-static void lose_connections(void) {
-    free(postgres_query(server.database,
-                        "select count(pg_terminate_backend(a.pid)) from pg_stat_activity as a "
-                        "where a.application_name like 'pgdisque %' and a.pid <> pg_backend_pid()"));
-}
-
 static void test_each_request_has_one_reply(void **state) {
     static const char *const users[] = { NULL, "reader", "tenant" };
     const char *wanted = getenv("FUZZ_COMMANDS");
@@ -289,7 +283,7 @@ static void test_each_request_has_one_reply(void **state) {
     while (sent < most) {
         run_pipeline(&connections[random_below(CONNECTIONS)]);
         if (random_below(60) == 0)
-            lose_connections();
+            sessions_end("");
     }
     printf("# %lu commands of %zu kinds\n", replies, command_count);
     for (int i = 0; i < CONNECTIONS; i++)

@@ -66,8 +66,7 @@ static long long write_session(void) {
 static void lose_sessions(void) {
     long long before = write_session(), now;
 
-    run_sql(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'pgdisque %'");
+    sessions_end("");
     EVENTUALLY((now = write_session()) != before && now != 0);
     expect(c, ":1", "ACKJOB %s", add_job(c, "fence", "x", ""));
 }
@@ -292,8 +291,7 @@ static void test_earlier_session_for_large_requests(void **state) {
         forever(text_of("select count(*) from pg_stat_activity where pid = %d", PQbackendPID(old)));
 
     (void)state;
-    run_sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name like "
-            "'pgdisque % write'");
+    sessions_end("write");
     EVENTUALLY(postgres_number(server.database, sessions) == 0);
     PQfinish(old);
 }

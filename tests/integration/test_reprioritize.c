@@ -118,9 +118,7 @@ static void test_after_lost_connections(void **state) {
     for (int i = 19; i >= 0; i--) {
         later(at[B], text_of("REPRIORITIZE %d %s", 20 - i, ids[i]));
         if (i % 5 == 1)
-            free(postgres_query(server.database,
-                                "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                                "where datname = current_database() and pid <> pg_backend_pid()"));
+            sessions_end("");
         first = id_in(next_reply(at[B]));
     }
     EVENTUALLY(all_have("lost", 20));

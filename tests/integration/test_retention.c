@@ -279,9 +279,7 @@ static void test_deaf_servers(void **state) {
     keep("polls", "1000");
     await(B, &w, id);
     for (int i = 0; i < 20; i++)
-        ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                     "where datname = current_database() and application_name like 'pgdisque%' and "
-                     "application_name not like '%write' and application_name not like '%read'");
+        sessions_end("channel");
     expect(at[A], ":1", "ACKJOB RESULT r %s", id);
     raw_expect(&w, "[\"done\" \"r\"]");
     wire_close(&w);
@@ -302,8 +300,7 @@ static void test_lost_connections(void **state) {
         for (int done = 0; !done;)
             assert_int_equal(redisBufferWrite(at[B], &done), REDIS_OK);
         usleep((useconds_t)(i * 397 % 1500));
-        ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                     "where datname = current_database() and application_name like 'pgdisque%write'");
+        sessions_end("write");
         expect_next(at[B], ":1");
         expect(at[C], text_of("[\"done\" \"r%d\"]", i), "WAITJOB %s", ids[i]);
     }
@@ -330,8 +327,7 @@ static void test_many_jobs(void **state) {
     for (int i = 0; i < MANY; i++) {
         if (i == MANY / 2) {
             server_kill(group_size[A]);
-            ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                         "where datname = current_database() and application_name like 'pgdisque%read'");
+            sessions_end("read");
         }
         expect(at[i < MANY / 2 ? A : B], ":1", "ACKJOB RESULT r%d %s", i, ids[i]);
     }

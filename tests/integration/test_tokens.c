@@ -72,12 +72,6 @@ static void test_survives_the_server(void **state) {
 
 #define JOBS 200
 
-static void cut_sessions(void) {
-    free(postgres_query(server.database,
-                        "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                        "where datname = current_database() and application_name like 'pgdisque%write'"));
-}
-
 /* Takes the jobs in any order. */
 static void take_all(int n, const char *queue, int token) {
     for (int i = 0; i < JOBS; i++) {
@@ -99,7 +93,7 @@ static void acknowledge_all(char ids[JOBS][ID_SIZE]) {
         const char *stale = next_reply(at[A]), *good;
 
         if (i % 40 == 0)
-            cut_sessions();
+            sessions_end("write");
         good = next_reply(at[B]);
         if (strncmp(stale, "-STALE ", 7) != 0 && strcmp(stale, ":0") != 0)
             fail_msg("the first worker is told %s", stale);
@@ -154,7 +148,7 @@ static void test_lost_nacks(void **state) {
         const char *nacked;
 
         if (i % 40 == 0)
-            cut_sessions();
+            sessions_end("write");
         nacked = next_reply(at[A]);
         if (strncmp(nacked, "-STALE ", 7) != 0 && strncmp(nacked, "-UNKNOWN ", 9) != 0)
             fail_msg("the first worker is told %s", nacked);

@@ -102,9 +102,7 @@ static void kill_one(int round) {
 
 static void cut_sessions(int round) {
     usleep((useconds_t)(round * 397 % 4000));
-    free(postgres_query(server.database,
-                        "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                        "where datname = current_database() and application_name like 'pgdisque%write'"));
+    sessions_end("write");
 }
 
 static void race_rounds(const char *queue, void (*trouble)(int round)) {

@@ -89,10 +89,15 @@ static void a_second_run_changes_nothing(void **state) {
     assert_string_equal(applied(conninfo), all_migrations());
 }
 
+static char *secret_of_new_database(void) {
+    const char *conninfo = postgres_conninfo(&pg, NULL);
+
+    assert_null(migrate_over(conninfo));
+    return postgres_query(conninfo, "select key from pgdisque.secret");
+}
+
 static void two_databases_have_two_secrets(void **state) {
-    const char *one = database_new(), *other = database_new();
-    char *first = postgres_query(one, "select key from pgdisque.secret");
-    char *second = postgres_query(other, "select key from pgdisque.secret");
+    char *first = secret_of_new_database(), *second = secret_of_new_database();
 
     (void)state;
     assert_string_not_equal(first, second);

@@ -99,6 +99,9 @@ bool raw_waits(const struct wire *w, redisContext *c);
 void raw_expect(struct wire *w, const char *want);
 /* Has the server received a request of w that has no reply yet? c is another client of the same server. */
 bool raw_has_request(const struct wire *w, redisContext *c);
+/* Ends the sessions of the servers of this database: "write", "read", "long" or "channel", or "" for all. Returns how many
+ * it has ended. */
+long long sessions_end(const char *kind);
 /* Stops the sessions through which the servers of this database change rows, until writers_go_on(). */
 void writers_stop(void);
 void writers_go_on(void);
