@@ -365,10 +365,11 @@ static int find_writers(pid_t *pids, int most) {
 }
 
 long long sessions_end(const char *kind) {
-    return postgres_number(server.database,
-                           text_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = "
-                                   "current_database() and application_name like 'pgdisque %%%s'",
-                                   kind));
+    return postgres_number(
+        server.database,
+        text_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = "
+                "current_database() and application_name like 'pgdisque %%%s'",
+                kind));
 }
 
 void writers_stop(void) {
