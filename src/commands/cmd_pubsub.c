@@ -62,13 +62,6 @@ static struct pubsub_change *change_new(struct req *r, enum pubsub_kind kind, co
     return ch;
 }
 
-static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
-    struct pubsub_change *ch = change_new(r, kind, what);
-
-    ch->apply = pubsub_subscribe;
-    long_work_begin(&ch->work, r->task.turn.user, apply_some);
-}
-
 /* Copies the name, because the last unsubscribe frees it. */
 static void stop_any(struct req *r, enum pubsub_kind kind, const char *what, const struct slice *any) {
     struct slice name = { xmemdup(any->ptr, any->len), any->len };
@@ -111,14 +104,24 @@ static bool channels_fit_or_reply(struct req *r, int from, int to) {
 }
 
 void cmd_subscribe(struct req *r) {
-    if (channels_fit_or_reply(r, 1, r->argc))
-        listen_to(r, PUBSUB_CHANNEL, "subscribe");
+    struct pubsub_change *ch;
+
+    if (!channels_fit_or_reply(r, 1, r->argc))
+        return;
+    ch = change_new(r, PUBSUB_CHANNEL, "subscribe");
+    ch->apply = pubsub_subscribe;
+    long_work_begin(&ch->work, r->task.turn.user, apply_some);
 }
 
-static bool patterns_fit_or_reply(struct req *r, size_t names, size_t bytes) {
+static bool patterns_fit_or_reply(struct req *r) {
     const struct user *u = r->client->user;
+    size_t names = (size_t)r->argc - 1, bytes = 0;
 
-    if (names + pubsub_topics(PUBSUB_PATTERN) > PUBSUB_PATTERNS_ALL)
+    for (int i = 1; i < r->argc; i++)
+        bytes += r->argv[i].len;
+    if (names + pubsub_count(r->client, PUBSUB_PATTERN) > PUBSUB_PATTERNS_EACH)
+        req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
+    else if (names + pubsub_topics(PUBSUB_PATTERN) > PUBSUB_PATTERNS_ALL)
         req_error(r, "LIMIT all clients together listen to at most %d patterns", PUBSUB_PATTERNS_ALL);
     else if (bytes + pubsub_pattern_bytes() > PUBSUB_PATTERN_BYTES)
         req_error(r, "LIMIT the patterns of all clients together have at most 1048576 bytes");
@@ -131,17 +134,30 @@ static bool patterns_fit_or_reply(struct req *r, size_t names, size_t bytes) {
     return false;
 }
 
-void cmd_psubscribe(struct req *r) {
-    size_t names = (size_t)r->argc - 1, bytes = 0;
+/* Subscribes to all patterns in one step, at most PUBSUB_PATTERNS_EACH. So no other command takes the room between the
+ * comparison with the limits and the last pattern. */
+static bool apply_patterns(struct long_work *w) {
+    struct pubsub_change *ch = CONTAINER_OF(w, struct pubsub_change, work);
+    struct req *r = ch->req;
+    bool ends;
 
-    for (int i = 1; i < r->argc; i++)
-        bytes += r->argv[i].len;
-    if (names + pubsub_count(r->client, PUBSUB_PATTERN) > PUBSUB_PATTERNS_EACH) {
-        req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
-        return;
+    if (!pubsub_may_go_on(ch, &ends))
+        return ends ? pubsub_ended(r) : true;
+    if (!patterns_fit_or_reply(r))
+        return false;
+    for (int i = 1; i < r->argc; i++) {
+        (void)pubsub_subscribe(r->client, PUBSUB_PATTERN, r->argv[i]);
+        reply_listening(r, ch->what, &r->argv[i]);
     }
-    if (args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH) && patterns_fit_or_reply(r, names, bytes))
-        listen_to(r, PUBSUB_PATTERN, "psubscribe");
+    return pubsub_ended(r);
+}
+
+void cmd_psubscribe(struct req *r) {
+    if (r->argc - 1 > PUBSUB_PATTERNS_EACH)
+        req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
+    else if (args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
+        long_work_begin(&change_new(r, PUBSUB_PATTERN, "psubscribe")->work, r->task.turn.user,
+                        apply_patterns);
 }
 
 void cmd_unsubscribe(struct req *r) {

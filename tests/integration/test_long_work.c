@@ -223,9 +223,11 @@ static void test_too_many_patterns(void **state) {
     wire_close(&w);
 }
 
+/* All clients send at once, so no command may count on room that another command is about to take. */
 static void test_too_many_patterns_of_all(void **state) {
     struct wire w[65];
     char line[256];
+    int refused = 0;
 
     (void)state;
     for (int i = 0; i < 65; i++) {
@@ -234,10 +236,12 @@ static void test_too_many_patterns_of_all(void **state) {
         snprintf(prefix, sizeof prefix, "%d-*", i);
         raw_open(&w[i]);
         send_names(&w[i], "$10\r\nPSUBSCRIBE\r\n", 1, prefix, 1024);
-        assert_true(wire_read_line(&w[i], line, sizeof line, EVENTUALLY_MS));
-        assert_string_equal(line,
-                            i < 64 ? "*3" : "-LIMIT all clients together listen to at most 65536 patterns");
     }
+    for (int i = 0; i < 65; i++) {
+        assert_true(wire_read_line(&w[i], line, sizeof line, EVENTUALLY_MS));
+        refused += strcmp(line, "-LIMIT all clients together listen to at most 65536 patterns") == 0;
+    }
+    assert_int_equal(refused, 1);
     for (int i = 0; i < 65; i++)
         wire_close(&w[i]);
     EVENTUALLY(info_number(c, "pubsub_patterns") == 0);
