@@ -12,12 +12,18 @@
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
-static struct task unpause = { .op = &op_unpause_all, .rows = 1 };
-
+/* Two transactions. The second one also clears the queues in memory, so that their rows are read again. Then the client
+ * has its reply. */
 void flush_all_start(struct req *r) {
-    batch_add_row(&r->task, &op_flush_all);
-    batch_add_idle(&unpause);
+    batch_add_row(&r->task, &op_unpause_all);
 }
+
+static void unpause_done(struct task *t, const PGresult *rows) {
+    (void)rows;
+    batch_add_row(t, &op_flush_all);
+}
+
+OPERATION(unpause_all, .alone = true, .on_end = unpause_done, .fail = req_fail_task);
 
 void flush_all_note(void) {
     log_warning("admin", "all jobs were removed by a client");
@@ -39,5 +45,3 @@ static void flush_done(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(flush_all, .alone = true, .on_end = flush_done, .fail = req_fail_task);
-
-OPERATION(unpause_all, .alone = true);

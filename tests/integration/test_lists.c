@@ -373,6 +373,28 @@ static void test_lengths_of_many(void **state) {
 
 /* ---- lost connections ---- */
 
+/* A flush has its reply when no pause and no end of a list is left, also if another session has locked the queue. The
+ * first push after it decides where jobs leave. */
+static void test_flush_of_a_locked_queue(void **state) {
+    redisContext *c = client_open_on(group_size[A]);
+    PGconn *locker = postgres_connect(server.database);
+    struct wire w;
+
+    (void)state;
+    raw_open_on(&w, group_size[A]);
+    expect(c, ":1", "RPUSH flushed x");
+    PQclear(PQexec(locker, "begin; select from pgdisque.queue where name = 'flushed' for update"));
+    assert_true(wire_send_text(&w, "DEBUG FLUSHALL\r\n"));
+    EVENTUALLY(file_contains(group_size[A]->log, "canceling statement due to lock timeout"));
+    HOLDS_FOR(300, wire_pending(&w) == 0);
+    PQfinish(locker);
+    raw_expect(&w, "+OK");
+    expect(c, ":2", "LPUSH flushed a b");
+    assert_non_null(strstr(ask(c, "GETJOB FROM flushed"), "\"a\""));
+    wire_close(&w);
+    redisFree(c);
+}
+
 /* The reply of LPOS has a limit; a COUNT or a MAXLEN keeps it. */
 static void test_many_equal_elements(void **state) {
     char elements[2 * 500 + 1];
@@ -481,6 +503,7 @@ int main(void) {
         TEST(test_set_elsewhere),
         TEST(test_lengths_of_many),
         TEST(test_many_equal_elements),
+        TEST(test_flush_of_a_locked_queue),
         TEST(test_drained_once),
         TEST(test_after_lost_connections),
         TEST(test_made_by_a_server_that_left),
