@@ -1,5 +1,6 @@
 'use strict';
-// Debian's Chromium without windows, and pages that note every script error and every violation of the content security policy.
+// Debian's Chromium without windows, and pages that note every script error and every violation of the content security
+// policy.
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
