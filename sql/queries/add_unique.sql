@@ -9,7 +9,7 @@
 --          else null), delayed_until (the end of its new delay; null: it is queued); the jobs that have the taken
 --          keys, in the order of the parameters; then the added jobs, with ordinal 0, in the order of their ids
 -- locks: the keys, in their order, until the transaction ends; jobs that have the keys; skips locked rows
--- index: job_unique, unique_key_pkey
+-- index: job_unique, then by ctid; unique_key_pkey
 with wanted as materialized (
     select w.*
     from unnest(
@@ -22,46 +22,40 @@ with wanted as materialized (
         deadqueue, group_key, unique_key, unique_until, rare, ordinal
     )
 ),
+asked as materialized (
+    select
+        w.*,
+        case when j.is_free then j.place end as free_place,
+        case when j.is_free is false then j.id else k.id end as held_id,
+        case when j.is_free is false then j.rank else k.rank end as held_rank,
+        case when j.is_free is false then j.expires_at else k.expires_at end as held_expires_at,
+        case when j.is_free is false then j.retry else k.retry end as held_retry
+    from wanted as w
+    -- The limit lets the planner only search the index, one key at a time.
+    left join lateral (
+        select
+            o.ctid as place, o.id, o.rank, o.expires_at, o.retry,
+            {{key_is_free(o, $18::timestamptz)}} as is_free
+        from pgdisque.job as o
+        where o.queue_id = w.queue_id
+          and o.unique_key = w.unique_key
+          and o.unique_key is not null
+        limit 1
+    ) as j on true
+    left join pgdisque.unique_key as k
+        on k.queue_id = any (array[w.queue_id]) and k.key = w.unique_key and k.until > $18::timestamptz
+),
 freed as (
     update pgdisque.job as j
     set unique_key = null
     -- A locked job is about to be deleted, and the insert waits for that.
     where j.ctid = any (array(
-        select e.ctid
-        from wanted as w
-        cross join lateral (
-            select o.ctid
-            from pgdisque.job as o
-            where o.queue_id = w.queue_id
-              and o.unique_key = w.unique_key
-              and o.unique_key is not null
-              and {{key_is_free(o, $18::timestamptz)}}
-            limit 1
-            for update skip locked
-        ) as e
+        select a.free_place
+        from asked as a
+        where a.free_place is not null
+          and {{lock_job(a.free_place)}}
     ))
     returning j.id
-),
-asked as materialized (
-    select
-        w.*,
-        coalesce(j.id, k.id) as held_id,
-        case when j.id is not null then j.rank else k.rank end as held_rank,
-        case when j.id is not null then j.expires_at else k.expires_at end as held_expires_at,
-        case when j.id is not null then j.retry else k.retry end as held_retry
-    from wanted as w
-    -- The limit lets the planner only search the index, one key at a time.
-    left join lateral (
-        select o.id, o.rank, o.expires_at, o.retry
-        from pgdisque.job as o
-        where o.queue_id = w.queue_id
-          and o.unique_key = w.unique_key
-          and o.unique_key is not null
-          and not {{key_is_free(o, $18::timestamptz)}}
-        limit 1
-    ) as j on true
-    left join pgdisque.unique_key as k
-        on k.queue_id = any (array[w.queue_id]) and k.key = w.unique_key and k.until > $18::timestamptz
 ),
 added as (
     insert into pgdisque.job
