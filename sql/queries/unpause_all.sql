@@ -1,4 +1,4 @@
--- Ends the pauses of all queues, and resets the consume ends of all lists: before flush_all.
+-- Ends the pauses of all queues, and resets the consume ends of all lists: with flush_all.
 -- locks: the rows that change
 update pgdisque.queue as q
 set pause = 0,

@@ -10,8 +10,8 @@
 #include "batch/op.h"
 
 /*
- * Client transactions: the tasks of the commands between MULTI and EXEC. They are committed in their order, all
- * or none.
+ * Client transactions: the tasks of the commands between MULTI and EXEC, or of one command with several statements. They
+ * are committed in their order, all or none.
  *
  * A task with t->client_txn set joins its client transaction when batch_add() gets it. When the owner has prepared
  * all tasks, it calls client_txn_send(). The statements keep the order of tasks[]. Successive tasks of one

@@ -378,12 +378,16 @@ static void test_lengths_of_many(void **state) {
 static void test_flush_of_a_locked_queue(void **state) {
     redisContext *c = client_open_on(group_size[A]);
     PGconn *locker = postgres_connect(server.database);
-    struct wire w;
+    struct wire w, gone;
 
     (void)state;
     raw_open_on(&w, group_size[A]);
+    raw_open_on(&gone, group_size[A]);
     expect(c, ":1", "RPUSH flushed x");
     PQclear(PQexec(locker, "begin; select from pgdisque.queue where name = 'flushed' for update"));
+    assert_true(wire_send_text(&gone, "DEBUG FLUSHALL\r\n"));
+    EVENTUALLY(raw_has_request(&gone, c));
+    wire_reset(&gone);
     assert_true(wire_send_text(&w, "DEBUG FLUSHALL\r\n"));
     EVENTUALLY(file_contains(group_size[A]->log, "canceling statement due to lock timeout"));
     HOLDS_FOR(300, wire_pending(&w) == 0);
