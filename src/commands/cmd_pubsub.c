@@ -41,6 +41,15 @@ static bool pubsub_ended(struct req *r) {
     return false;
 }
 
+static void apply_names(struct pubsub_change *ch, int most) {
+    struct req *r = ch->req;
+
+    for (int left = most; left > 0 && ch->next < r->argc; left--, ch->next++) {
+        (void)ch->apply(r->client, ch->kind, r->argv[ch->next]);
+        reply_listening(r, ch->what, &r->argv[ch->next]);
+    }
+}
+
 static bool apply_some(struct long_work *w) {
     struct pubsub_change *ch = CONTAINER_OF(w, struct pubsub_change, work);
     struct req *r = ch->req;
@@ -48,10 +57,7 @@ static bool apply_some(struct long_work *w) {
 
     if (!pubsub_may_go_on(ch, &ends))
         return ends ? pubsub_ended(r) : true;
-    for (int left = LONG_WORK_NAMES; left > 0 && ch->next < r->argc; left--, ch->next++) {
-        (void)ch->apply(r->client, ch->kind, r->argv[ch->next]);
-        reply_listening(r, ch->what, &r->argv[ch->next]);
-    }
+    apply_names(ch, LONG_WORK_NAMES);
     return ch->next < r->argc || pubsub_ended(r);
 }
 
@@ -60,6 +66,14 @@ static struct pubsub_change *change_new(struct req *r, enum pubsub_kind kind, co
 
     *ch = (struct pubsub_change){ .req = r, .kind = kind, .what = what, .next = 1 };
     return ch;
+}
+
+static void listen_to(struct req *r, enum pubsub_kind kind, const char *what,
+                      bool (*step)(struct long_work *w)) {
+    struct pubsub_change *ch = change_new(r, kind, what);
+
+    ch->apply = pubsub_subscribe;
+    long_work_begin(&ch->work, r->task.turn.user, step);
 }
 
 /* Copies the name, because the last unsubscribe frees it. */
@@ -104,13 +118,8 @@ static bool channels_fit_or_reply(struct req *r, int from, int to) {
 }
 
 void cmd_subscribe(struct req *r) {
-    struct pubsub_change *ch;
-
-    if (!channels_fit_or_reply(r, 1, r->argc))
-        return;
-    ch = change_new(r, PUBSUB_CHANNEL, "subscribe");
-    ch->apply = pubsub_subscribe;
-    long_work_begin(&ch->work, r->task.turn.user, apply_some);
+    if (channels_fit_or_reply(r, 1, r->argc))
+        listen_to(r, PUBSUB_CHANNEL, "subscribe", apply_some);
 }
 
 static bool patterns_fit_or_reply(struct req *r) {
@@ -145,10 +154,7 @@ static bool apply_patterns(struct long_work *w) {
         return ends ? pubsub_ended(r) : true;
     if (!patterns_fit_or_reply(r))
         return false;
-    for (int i = 1; i < r->argc; i++) {
-        (void)pubsub_subscribe(r->client, PUBSUB_PATTERN, r->argv[i]);
-        reply_listening(r, ch->what, &r->argv[i]);
-    }
+    apply_names(ch, PUBSUB_PATTERNS_EACH);
     return pubsub_ended(r);
 }
 
@@ -156,8 +162,7 @@ void cmd_psubscribe(struct req *r) {
     if (r->argc - 1 > PUBSUB_PATTERNS_EACH)
         req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
     else if (args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
-        long_work_begin(&change_new(r, PUBSUB_PATTERN, "psubscribe")->work, r->task.turn.user,
-                        apply_patterns);
+        listen_to(r, PUBSUB_PATTERN, "psubscribe", apply_patterns);
 }
 
 void cmd_unsubscribe(struct req *r) {

@@ -2,6 +2,7 @@
 #include "commands/revoke.h"
 
 #include "base/time_budget.h"
+#include "commands/dispatch.h"
 #include "commands/rights.h"
 #include "jobs/waitjob.h"
 #include "net/client_iter.h"
@@ -19,12 +20,19 @@ static bool may_receive_pattern(const struct client *c, struct slice name) {
     return user_may_channel(c->user, COMMAND_psubscribe, name, true);
 }
 
+/* The request uses its rights also after it was started: it waits for jobs, or for the room to reply. */
+static bool goes_on(const struct req *r) {
+    return !r->done && r->cmd != NULL &&
+           ((r->cmd->flags & CMD_BLOCKING) != 0 || r->cmd->handler == cmd_subscribe ||
+            r->cmd->handler == cmd_psubscribe);
+}
+
 static bool may_run_on(const struct client *c, const struct req *r) {
     struct acl_call call;
     enum acl_denial why;
     int place;
 
-    if (r->done || r->cmd == NULL || (r->cmd->flags & CMD_BLOCKING) == 0)
+    if (!goes_on(r))
         return true;
     call = rights_call(r->cmd, r->argc, r->argv);
     return user_may_call(c->user, &call, &why, &place);

@@ -250,6 +250,26 @@ static void test_subscribers(void **state) {
     redisFree(admin);
 }
 
+/* The command waits until the client has read its replies, and has no subscription yet. */
+static void test_subscriber_that_waits(void **state) {
+    static char large[1024 * 1024];
+    redisContext *admin = client_open();
+    struct wire w;
+
+    (void)state;
+    memset(large, 'x', sizeof large - 1);
+    wire_of_user(admin, &w, "unread");
+    for (int i = 0; i < 16; i++)
+        assert_true(wire_words(&w, "ECHO", large, NULL));
+    assert_true(wire_words(&w, "PSUBSCRIBE", "news:*", NULL));
+    EVENTUALLY(raw_has_request(&w, admin));
+    expect(admin, ":0", "PUBSUB NUMPAT");
+    expect(admin, "+OK", "ACL SETUSER unread resetchannels");
+    EVENTUALLY(strstr(ask(admin, "CLIENT LIST"), "user=unread") == NULL);
+    wire_close(&w);
+    redisFree(admin);
+}
+
 static void test_monitors(void **state) {
     redisContext *admin = client_open();
     redisContext *c = client_of_user(admin, "watcher", "+@all allkeys allchannels");
@@ -364,6 +384,7 @@ int main(void) {
         cmocka_unit_test(test_waiting_for_a_job_needs_its_queue),
         cmocka_unit_test(test_waiting_clients_keep_other_rights),
         cmocka_unit_test(test_subscribers),
+        cmocka_unit_test(test_subscriber_that_waits),
         cmocka_unit_test(test_many_subscribers),
         cmocka_unit_test(test_waiting_with_all_rights),
         cmocka_unit_test(test_patterns_of_users),
