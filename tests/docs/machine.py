@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fault"))
@@ -60,14 +59,12 @@ class Running:
 
 
 class Server(Running):
-    """A server with a directory of its own. Without a database it has an embedded Postgres. data: a directory to copy."""
+    """A server with a directory of its own. Without a database it has an embedded Postgres."""
 
-    def __init__(self, place, database=None, http_port=0, data=None):
+    def __init__(self, place, database=None, http_port=0):
         self.dir, self.log, self.port, self.http_port = place, place / "log", free_port(), http_port
         place.mkdir()
         place.chmod(0o755)
-        if data:
-            subprocess.run(["cp", "-a", "--", data, place / "data"], check=True)
         self.command = [PROGRAM, "--port", str(self.port), "--http-port", str(http_port), "--bind", "127.0.0.1", "--dir",
                         str(place / "data"), "--enable-debug-command", "yes"]
         self.command += ["--database", database] if database else []
@@ -89,10 +86,10 @@ class Server(Running):
 class Place:
     """A server with an embedded Postgres, and a directory in which commands find the files that they name."""
 
-    def __init__(self, base, data):
+    def __init__(self, base):
         base.mkdir()
         base.chmod(0o755)
-        self.server, self.dir, self.web_port = Server(base / "server", http_port=free_port(), data=data), base / "work", free_port()
+        self.server, self.dir, self.web_port = Server(base / "server", http_port=free_port()), base / "work", free_port()
         self.dir.mkdir()
         for name in ("sql", "conf", "doc"):
             (self.dir / name).symlink_to(ROOT / name)
@@ -119,17 +116,6 @@ class Machine:
         place.mkdir()
         self.postgres = environment.Postgres(str(place), "max_connections = 100\n")
         self.postgres.start()
-        self.prepared = None
-        self.preparing = threading.Lock()
-
-    def prepare(self):
-        """The directory of a server that has made its Postgres and its schema. A copy of it starts quickly."""
-        with self.preparing:
-            if not self.prepared:
-                server = Server(self.new_directory("prepared"))
-                server.stop()
-                self.prepared = server.dir / "data"
-        return self.prepared
 
     def connection_string(self, name):
         return f"host={self.postgres.dir} user=pgdisque dbname={name}"
@@ -150,7 +136,7 @@ class Machine:
         return Server(self.new_directory("server"), self.new_database())
 
     def place(self, name):
-        return Place(self.new_directory(name), self.prepare())
+        return Place(self.new_directory(name))
 
     def stop(self):
         self.postgres.stop()
