@@ -296,8 +296,8 @@ static bool is_open(PGconn *conn) {
     return PQstatus(conn) == CONNECTION_OK && poll(&socket, 1, 0) == 0;
 }
 
-/* The connection of the last query. A test asks one database again and again, and a new session costs 60 ms of
- * processor time. A child process closes its copy of the socket first, so that the session of its parent goes on. */
+/* The connection of the last query. A test asks one database again and again, and a new session costs much more
+ * than a query. A child process closes its copy of the socket first, so that the session of its parent goes on. */
 static PGconn *asking(const char *conninfo) {
     static struct {
         PGconn *conn;
