@@ -33,7 +33,7 @@ seen as materialized (
     select
         w.ordinal, g.ctid as place, g.queue_id, g.key, g.turn, g.rank, g.id, l.most, l.rate, l.burst, a.ranks, a.ids,
         c.now,
-        w.is_late or coalesce(0 = any (g.ids), false) as is_late,
+        w.is_late, coalesce(0 = any (g.ids), false) as was_late,
         case
             when l.rate > 0 then {{group_tokens(g, l, c.now)}}
         end::double precision as tokens
@@ -79,8 +79,11 @@ made as (
 looked as materialized (
     select
         s.ordinal, s.place, s.turn, s.queue_id, s.key, s.rate, s.burst, s.ranks, s.ids, s.now, s.tokens, s.is_late,
-        p.places,
-        case when s.is_late or s.id is null or s.turn % 1000 = 0 then -32768 else s.rank end::smallint as from_rank,
+        s.was_late, p.places,
+        case
+            when s.is_late or s.was_late or s.id is null or s.turn % 1000 = 0 then -32768
+            else s.rank
+        end::smallint as from_rank,
         -- 41 bits of an id are milliseconds.
         s.id - (5000::bigint << 22) as from_id, least(0, s.id - (5000::bigint << 22) + 1) as front_id,
         coalesce(floor(s.tokens)::integer, p.places) as whole_tokens
@@ -91,7 +94,7 @@ looked as materialized (
 next as materialized (
     select
         l.ordinal, l.place, l.turn, l.queue_id, l.key, l.rate, l.ranks, l.ids, l.now, l.tokens, l.is_late,
-        case when l.is_late and least(l.places, l.whole_tokens) < 1 then '{0}' else '{}' end as late_ids,
+        l.was_late, (l.is_late or l.was_late) and least(l.places, l.whole_tokens) < 1 as stays_late,
         f.ranks[:l.whole_tokens] as next_ranks, f.ids[:l.whole_tokens] as next_ids,
         case
             -- Waits for the tokens of a hundredth of a second, to limit the number of requests.
@@ -116,7 +119,8 @@ next as materialized (
     ) as f
 ),
 -- A check that releases no job writes nothing, because an old snapshot keeps each version of the row. Each job
--- that is added or ends has its own check, with a later snapshot.
+-- that is added or ends has its own check, with a later snapshot. A request for a late job writes the row, so a check
+-- with an earlier snapshot does not remove the entry with id 0.
 changed as materialized (
     select n.*
     from next as n
@@ -124,6 +128,7 @@ changed as materialized (
     where n.next_ids <> '{}'
        or n.wait_ms is not null
        or n.is_late
+       or n.stays_late <> n.was_late
     for update of g skip locked
 ),
 chosen as materialized (
@@ -147,14 +152,15 @@ turned as (
         used_at = $3::timestamptz,
         rank = coalesce(a.ranks[1], g.rank),
         id = coalesce(a.ids[1], g.id),
-        ranks = nullif(coalesce(a.ranks[2:], '{}') || n.late_ids::smallint[], '{}'),
-        ids = nullif(coalesce(a.ids[2:], '{}') || n.late_ids::bigint[], '{}'),
+        ranks = nullif(coalesce(a.ranks[2:], '{}') || l.late::smallint[], '{}'),
+        ids = nullif(coalesce(a.ids[2:], '{}') || l.late::bigint[], '{}'),
         tokens = n.tokens - coalesce(cardinality(n.next_ids), 0),
         settled_at = case when n.rate > 0 then n.now end,
         next_at = n.now + n.wait_ms * interval '1 millisecond'
     from changed as n
     -- The first of the new jobs is the first: no job waits before it.
     cross join lateral (select n.next_ranks || n.ranks as ranks, n.next_ids || n.ids as ids) as a
+    cross join lateral (select case when n.stays_late then '{0}' else '{}' end as late) as l
     where g.ctid = n.place
 )
 select f.ordinal::integer, f.rank, f.id, null as wait_ms
@@ -168,3 +174,4 @@ from next as n
 where coalesce(n.next_ids, '{}') = '{}'
   and n.wait_ms is null
   and not n.is_late
+  and n.stays_late = n.was_late
