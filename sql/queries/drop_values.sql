@@ -3,8 +3,26 @@
 -- returns: ordinal, lived (false: the field had expired); in no order
 -- locks: the rows; waits; a deadlock is repeated by the server
 -- index: library_value_pkey
-delete from pgdisque.library_value as v
-using unnest($1::bytea[], $2::bytea[]) with ordinality as k (key, field, ordinal)
-where v.key = k.key
-  and v.field = coalesce(k.field, v.field)
-returning k.ordinal::integer, v.expires_at > $3::timestamptz as lived
+with named as materialized (
+    select k.ordinal::integer, k.key, k.field
+    from unnest($1::bytea[], $2::bytea[]) with ordinality as k (key, field, ordinal)
+),
+fields as (
+    delete from pgdisque.library_value as v
+    using named as n
+    where v.key = n.key
+      and v.field = n.field
+    returning n.ordinal, v.expires_at > $3::timestamptz as lived
+),
+whole as (
+    delete from pgdisque.library_value as v
+    using named as n
+    where v.key = n.key
+      and n.field is null
+    returning n.ordinal, v.expires_at > $3::timestamptz as lived
+)
+select f.ordinal, f.lived
+from fields as f
+union all
+select w.ordinal, w.lived
+from whole as w

@@ -1,31 +1,62 @@
 -- Writes fields of the keys of client libraries: HSET, HSETNX, HINCRBY, SADD, SET, MSET, INCRBY, BITFIELD. A new field
--- expires with its key. Nothing is written if a key would have more than $8 fields. An integer is not added to a value
--- that is none, or if the sum has more than 64 bits.
+-- expires with its key. Nothing is written if new fields would give a key more than $8 fields. An integer is not added
+-- to a value that is none, or if the sum has more than 64 bits.
 -- params: $1 key, $2 field, $3 value, $4 mode (0: replace the value; 1: write only an absent field; 2: add integers),
 --         $5 expires_at (null: that of the field or the key), $6 now, $7 the largest sum, $8 fields of a key
 -- returns: field, value, existed (null: the integer was not added to this value); the written fields, in no order
 -- locks: the rows, in the order of their keys; waits
 -- index: library_value_pkey
-with written as (
-    insert into pgdisque.library_value as v (key, field, value, expires_at)
-    select
-        w.key, w.field, w.value,
-        coalesce($5::timestamptz, (
-            select max(o.expires_at)
-            from pgdisque.library_value as o
-            where o.key = w.key
-              and o.expires_at > $6::timestamptz
-        ), 'infinity')
+with named as materialized (
+    select w.key, w.field, w.value, f.is_present is null as is_new
     from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as w (key, field, value)
-    where cardinality($1::bytea[]) + (
-        select count(*)
-        from (
-            select 1
-            from pgdisque.library_value as o
-            where o.key = w.key
-            limit $8::integer
-        ) as c
-    ) <= $8::integer
+    left join lateral (
+        select true as is_present
+        from pgdisque.library_value as o
+        where o.key = w.key
+          and o.field = w.field
+          and o.expires_at > $6::timestamptz
+        limit 1
+    ) as f on true
+),
+numbered as materialized (
+    select n.*, row_number() over (partition by n.key, n.is_new) as number
+    from named as n
+),
+-- The present fields of a key are read once, and only for new fields.
+wanted as materialized (
+    select
+        n.key, n.field, n.value,
+        count(*) filter (where n.is_new) over of_key as new_fields,
+        max(case
+            when n.is_new and n.number = 1
+                then (
+                    select count(*)
+                    from (
+                        select 1
+                        from pgdisque.library_value as o
+                        where o.key = n.key
+                        limit $8::integer
+                    ) as c
+                )
+        end) over of_key as fields,
+        max(case
+            when n.is_new and n.number = 1 and $5::timestamptz is null
+                then (
+                    select max(o.expires_at)
+                    from pgdisque.library_value as o
+                    where o.key = n.key
+                      and o.expires_at > $6::timestamptz
+                )
+        end) over of_key as expires_at
+    from numbered as n
+    window of_key as (partition by n.key)
+),
+written as (
+    insert into pgdisque.library_value as v (key, field, value, expires_at)
+    select w.key, w.field, w.value, coalesce($5::timestamptz, w.expires_at, 'infinity')
+    from wanted as w
+    where w.new_fields = 0
+       or w.new_fields + w.fields <= $8::integer
     -- The order prevents deadlocks of servers that write the same fields.
     order by w.key, w.field
     on conflict (key, field) do update

@@ -1,6 +1,7 @@
 /* HSET HMSET HSETNX HINCRBY HGET HMGET HGETALL: hashes of client libraries. BITFIELD BITFIELD_RO: their counters. */
 #include <string.h>
 
+#include "base/distinct.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "commands/library_fields.h"
@@ -116,20 +117,34 @@ static bool is_counter(const struct req *r, int at) {
            r->argv[at + 1].ptr[0] == '#';
 }
 
-static struct slice value_of_counter(struct library_values *v, const PGresult *rows, size_t i, int column) {
-    for (int row = 0; row < PQntuples(rows); row++)
-        if (slice_equal(row_bytes(rows, row, column), v->fields[i].field))
-            return row_bytes(rows, row, column + 1);
-    return SLICE("0");
+/* Returns the row of each field, from 1 on; 0: it has none. The rows are in no order. */
+static const int *rows_of_fields(struct library_values *v, const PGresult *rows, int column) {
+    size_t count = (size_t)PQntuples(rows), all = v->count + count;
+    struct slice *names = req_alloc(v->req, all * sizeof *names);
+    size_t *numbers = req_alloc(v->req, all * sizeof *numbers);
+    int *row_of_number = req_alloc(v->req, all * sizeof *row_of_number);
+    int *row_of = req_alloc(v->req, v->count * sizeof *row_of);
+
+    for (size_t i = 0; i < v->count; i++)
+        names[i] = v->fields[i].field;
+    for (size_t row = 0; row < count; row++)
+        names[v->count + row] = row_bytes(rows, (int)row, column);
+    distinct_number(names, all, numbers);
+    for (size_t row = 0; row < count; row++)
+        row_of_number[numbers[v->count + row]] = (int)row + 1;
+    for (size_t i = 0; i < v->count; i++)
+        row_of[i] = row_of_number[numbers[i]];
+    return row_of;
 }
 
 /* The columns field and value of both statements are side by side. */
 static void reply_counters(struct library_values *v, const PGresult *rows, int column) {
+    const int *row_of = rows_of_fields(v, rows, column);
     int64_t value = 0;
 
     reply_array(v->req, v->count);
     for (size_t i = 0; i < v->count; i++) {
-        if (!parse_int_strict(value_of_counter(v, rows, i, column), &value))
+        if (row_of[i] == 0 || !parse_int_strict(row_bytes(rows, row_of[i] - 1, column + 1), &value))
             value = 0;
         reply_int(v->req, value);
     }

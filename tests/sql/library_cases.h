@@ -58,8 +58,11 @@ static const struct stmt_case library_cases[] = {
       .params = { "{k}", "{c}", "{-9}", "2", "NULL", NOW, "100", "10" }, .rows = "\"c\" \"-9\" f",
       .query = VALUES, .found = "k a 1 -; k b 2 12:30; k c -9 -; l  text -" },
     { SQL_PUT_VALUES, "too many fields", .setup = VALUES_PUT,
-      .params = { "{k,k}", "{a,d}", "{7,8}", "0", "NULL", NOW, "100", "4" }, .query = VALUES,
+      .params = { "{k,k}", "{a,d}", "{7,8}", "0", "NULL", NOW, "100", "3" }, .query = VALUES,
       .found = "k a 1 -; k b 2 12:30; k c 3 11:30; l  text -" },
+    { SQL_PUT_VALUES, "a field that a full key has", .setup = VALUES_PUT,
+      .params = { "{k}", "{a}", "{7}", "0", "NULL", NOW, "100", "3" }, .rows = "\"a\" \"7\" t",
+      .query = VALUES, .found = "k a 7 -; k b 2 12:30; k c 3 11:30; l  text -" },
     { SQL_READ_VALUES, "some fields, and all of a key", .setup = VALUES_PUT,
       .params = { "{k,k,l,k}", "{b,c,NULL,NULL}", NOW },
       .rows = "1 \"b\" \"2\" 12:30:00; 3 \"\" \"text\" infinity; 4 \"a\" \"1\" infinity; 4 \"b\" \"2\" "

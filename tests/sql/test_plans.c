@@ -13,6 +13,7 @@
 #define CLAIMED 1000
 #define MOST_PAGES 150
 #define UNIQUE_BATCH 500
+#define FIELDS 1000
 
 enum how {
     HOT = 1,   /* in the life of every job, or in a reply to a client: keys only, in their order */
@@ -123,10 +124,11 @@ static const struct planned planned[] = {
     { SQL_SCAN_RETAINED, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000, '{\"a\":null}', 'x'" },
     { SQL_EXPIRED_RETAINED, 0, "now()" },
     { SQL_EMPTY_RETAINED, NO_PLAN, NULL },
-    { SQL_DUE_SCHEDULES, HOT, "now(), 100" },
+    { SQL_DUE_SCHEDULES, HOT, "now() - interval '1 minute', now(), 100" },
     { SQL_DROP_SCHEDULE, 0, "'{a}'" },
     { SQL_FIRE_SCHEDULES, HOT | SORTS,
-      "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', now()" },
+      "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', now(), "
+      "'{now}'" },
     { SQL_LIST_SCHEDULES, 0, "'{a}', now()" },
     { SQL_LIST_WORKERS, HOT | SORTS, "1, 0, 5, 7, 10, now()" },
     { SQL_WORKER_JOBS, HOT, KEYS ", now()" },
@@ -590,6 +592,13 @@ static long pages_undone(enum sql_stmt stmt, const char *args) {
     return read;
 }
 
+/* An array of count elements: the value, or numbers from `first` on if it is NULL. */
+static void print_array(FILE *f, const char *value, int first, int count) {
+    for (int i = 0; i < count; i++)
+        fprintf(f, "%s%s", i == 0 ? "'{" : ",", value ? value : text_of("%d", first + i));
+    fputs("}'", f);
+}
+
 /* Arrays of count elements for add_unique: ids and keys from `first` on, and the same value for all others. */
 static char *unique_args(int first, int count) {
     static const char *const values[] = { NULL,   "now",  "tomorrow", "null", "1",    "60",
@@ -604,13 +613,10 @@ static char *unique_args(int first, int count) {
             fputs("now(), ", f);
             continue;
         }
-        for (int i = 0; i < count; i++)
-            fprintf(f, "%s%s", i == 0 ? "'{" : ",", values[param] ? values[param] : text_of("%d", first + i));
-        fputs("}', ", f);
+        print_array(f, values[param], first, count);
+        fputs(", ", f);
     }
-    for (int i = 0; i < count; i++)
-        fprintf(f, "%snull", i == 0 ? "'{" : ",");
-    fputs("}'", f);
+    print_array(f, "null", first, count);
     fclose(f);
     return text;
 }
@@ -632,6 +638,47 @@ static void a_batch_of_keys_reads_no_other_keys(void **state) {
         fail_msg("pages: %ld for taken keys, %ld for free keys", of_taken, of_free);
     free(taken);
     free(free_keys);
+}
+
+/* Arguments of a statement about fields of a key: keys, fields from `first` on, values unless NULL, and the others. */
+static char *fields_args(int first, int count, const char *value, const char *others) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    print_array(f, "k", 0, count);
+    fputs(", ", f);
+    print_array(f, NULL, first, count);
+    fputs(", ", f);
+    if (value != NULL) {
+        print_array(f, value, 0, count);
+        fputs(", ", f);
+    }
+    fputs(others, f);
+    fclose(f);
+    return text;
+}
+
+/* A command with many fields of a key does not read all fields of the key for each of them. */
+static void many_fields_read_their_key_once(void **state) {
+    const char *put = "2::smallint, null, now(), 1000000, 10000";
+    char *present = fields_args(1, FIELDS, "1", put), *absent = fields_args(FIELDS + 1, FIELDS, "1", put);
+    char *dropped = fields_args(1, FIELDS, NULL, "now()");
+    long of_present, of_absent, of_dropped;
+
+    (void)state;
+    must(text_of("insert into pgdisque.library_value (key, field, value, expires_at) "
+                 "select 'k', n::text::bytea, '1', 'infinity' from generate_series(1, %d) as n",
+                 FIELDS));
+    of_present = pages_undone(SQL_PUT_VALUES, present);
+    of_absent = pages_undone(SQL_PUT_VALUES, absent);
+    of_dropped = pages_undone(SQL_DROP_VALUES, dropped);
+    if (of_present > 50L * FIELDS || of_absent > 50L * FIELDS || of_dropped > 50L * FIELDS)
+        fail_msg("pages: %ld for present fields, %ld for absent fields, %ld for dropped fields", of_present,
+                 of_absent, of_dropped);
+    free(present);
+    free(absent);
+    free(dropped);
 }
 
 /* A page of a search that finds nothing reads each of its rows once, and no other dead jobs. */
@@ -670,7 +717,7 @@ static void a_search_of_dead_jobs_reads_its_page(void **state) {
 int main(void) {
     static struct plan_test plans[KNOWLEDGES * PLANNED];
     static char names[KNOWLEDGES * PLANNED][80];
-    static struct CMUnitTest tests[KNOWLEDGES * PLANNED + 7] = {
+    static struct CMUnitTest tests[KNOWLEDGES * PLANNED + 8] = {
         [KNOWLEDGES * PLANNED] = cmocka_unit_test(every_statement_has_a_plan),
         [KNOWLEDGES * PLANNED + 1] = cmocka_unit_test_setup(the_frontier_spares_the_dead, open_database),
         [KNOWLEDGES * PLANNED + 2] = cmocka_unit_test_setup(claims_leave_the_indexes_alone, open_database),
@@ -679,7 +726,8 @@ int main(void) {
             cmocka_unit_test_setup(a_search_for_the_next_job_is_limited, open_database),
         [KNOWLEDGES * PLANNED + 5] =
             cmocka_unit_test_setup(a_batch_of_keys_reads_no_other_keys, open_database),
-        [KNOWLEDGES * PLANNED + 6] =
+        [KNOWLEDGES * PLANNED + 6] = cmocka_unit_test_setup(many_fields_read_their_key_once, open_database),
+        [KNOWLEDGES * PLANNED + 7] =
             cmocka_unit_test_setup(a_search_of_dead_jobs_reads_its_page, open_database),
     };
     int failed;
