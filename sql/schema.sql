@@ -1063,7 +1063,12 @@ CREATE TABLE pgdisque.schedule (
     overlap smallint,
     last_queue_id integer,
     last_id bigint,
-    unique_start boolean
+    unique_start boolean,
+    search_at timestamp with time zone GENERATED ALWAYS AS (
+CASE
+    WHEN ((cron ~~ '%@every _s'::text) OR (cron ~~ '%@every __s'::text)) THEN date_bin('00:01:00'::interval, next_at, '2000-01-01 00:00:00+00'::timestamp with time zone)
+    ELSE next_at
+END) STORED NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='200');
 
@@ -1396,7 +1401,7 @@ CREATE UNIQUE INDEX queue_name ON pgdisque.queue USING btree (sha256(name));
 
 CREATE UNIQUE INDEX schedule_name ON pgdisque.schedule USING btree (sha256(name));
 
-CREATE INDEX schedule_next ON pgdisque.schedule USING btree (next_at);
+CREATE INDEX schedule_next ON pgdisque.schedule USING btree (search_at, id);
 
 CREATE INDEX unique_key_until ON pgdisque.unique_key USING btree (until);
 

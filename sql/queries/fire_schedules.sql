@@ -5,28 +5,30 @@
 -- session has locked that job, the tick stays due. Jobs that do not hold the key any more lose it.
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id, $11 tick. A row for each job;
---         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now
+--         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now,
+--         $13 search_at (as read, of each row)
 -- returns: queue_id, rank, id, is_added, queued_since, expires_at, retry, group_key, in_flow (of deleted jobs);
 --          the added jobs, in the order of the parameters, and the deleted jobs
 -- locks: the schedules, the deleted jobs, and the jobs that lose the key; skips locked rows
--- index: schedule_pkey, job_pkey, job_unique, unique_key_pkey, flow_job_pkey
+-- index: schedule_next, then by ctid; job_pkey, job_unique, unique_key_pkey, flow_job_pkey
 with tick as materialized (
     select t.*
     from unnest(
         $1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
-        $6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[], $11::timestamptz[]
+        $6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[], $11::timestamptz[],
+        $13::timestamptz[]
     ) with ordinality as t (
         schedule_id, revision, next_at, then_at, last_at, job_id, ready_at, expires_at, wake_at, job_queue, tick,
-        ordinal
+        search_at, ordinal
     )
 ),
+-- An old snapshot keeps few versions of a schedule with the same search_at.
 locked as materialized (
-    select s.id, s.overlap, s.last_queue_id, s.last_id, s.unique_key
+    select s.id, s.ctid as place, s.overlap, s.last_queue_id, s.last_id, s.unique_key
     from tick as t
-    join pgdisque.schedule as s on s.id = t.schedule_id
+    join pgdisque.schedule as s on s.search_at = t.search_at and s.id = t.schedule_id
     where s.revision = t.revision
-      -- Not =, which could be looked up in schedule_next: many schedules have the same time.
-      and s.next_at is not distinct from t.next_at
+      and s.next_at = t.next_at
       and (s.unique_key is null or t.job_id is null
           or pg_try_advisory_xact_lock_shared(7713, hashtext(encode(s.unique_key, 'hex') || t.job_queue)))
     for update of s skip locked
@@ -124,7 +126,7 @@ moved as (
         last_id = coalesce((select max(w.job_id) from wanted as w where w.schedule_id = s.id), s.last_id)
     from tick as t
     where s.id = t.schedule_id
-      and s.id = any (array(select m.id from mine as m))
+      and s.ctid = any (array(select m.place from mine as m))
     returning
         s.id, s.retry, s.delay, s.priority, s.attempts, s.backoff, s.deadqueue, s.body, s.headers, s.unique_key,
         s.unique_start, s.group_key

@@ -17,15 +17,16 @@
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 
-/* Rows of one poll. If all of them were due, there may be more. */
+/* Schedules that one poll reads. There may be more. */
 #define LIMIT 100
 /* Interval of polls, because a message about a changed schedule may be missed. */
 #define LOOK_US (10 * US_PER_S)
 /* Pauses when another server fires the tick, and after an error of the database. */
 #define LOCKED_US (100 * US_PER_MS)
 #define RETRY_US US_PER_S
-/* Another server may commit SCHEDULE later than the schedule's first tick. */
-#define LATE_US (20 * US_PER_S)
+/* Another server may commit SCHEDULE 20 seconds later than the schedule's first tick, and search_at may be a minute before
+ * the tick. */
+#define LATE_US (80 * US_PER_S)
 /* A tick that is at most this late is not missed. */
 #define GRACE_S 10
 
@@ -54,7 +55,8 @@ struct firing {
     struct queue *q;
     int64_t id;
     int64_t revision;
-    int64_t due; /* next_at as it was read */
+    int64_t due;       /* next_at as it was read */
+    int64_t search_at; /* as it was read */
     int64_t next;
     int64_t last;  /* last tick that makes a job; TIME_NEVER: none */
     bool waits;    /* its jobs are delayed, or wait in their group */
@@ -224,6 +226,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->id = row_int8(rows, row, COL_DUE_SCHEDULES_ID);
     f->revision = row_int8(rows, row, COL_DUE_SCHEDULES_REVISION);
     f->due = row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT);
+    f->search_at = row_time(rows, row, COL_DUE_SCHEDULES_SEARCH_AT);
     f->opt.retry = row_int4(rows, row, COL_DUE_SCHEDULES_RETRY);
     f->opt.ttl = row_int4(rows, row, COL_DUE_SCHEDULES_TTL);
     f->opt.delay = row_int4(rows, row, COL_DUE_SCHEDULES_DELAY);
@@ -282,6 +285,7 @@ static void fire_encode(struct params *p, struct task *t) {
         params_time(p, 2, f->due);
         params_time(p, 3, f->next);
         params_time_or_null(p, 4, f->last);
+        params_time(p, 12, f->search_at);
         if (i < f->count)
             encode_job(p, &f->jobs[i]);
         else
@@ -346,28 +350,28 @@ static void schedule_look_begin(struct params *p) {
     schedule_search.now = clock_db();
     schedule_search.next_at = schedule_search.now + LOOK_US;
     params_set_time(p, 0, schedule_search.from);
-    params_set_int4(p, 1, LIMIT);
-}
-
-/* The next poll begins before all schedules that are left. */
-static void remember_from(const PGresult *rows) {
-    int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_AT) : schedule_search.now;
-
-    schedule_search.from = int64_minus(first < schedule_search.now ? first : schedule_search.now, LATE_US);
+    params_set_time(p, 1, schedule_search.now);
+    params_set_int4(p, 2, LIMIT);
 }
 
 static void schedule_look_done(struct task *t, const PGresult *rows) {
-    int row = 0;
+    int count = row_null(rows, 0, COL_DUE_SCHEDULES_ID) ? 0 : PQntuples(rows);
+    int64_t first = schedule_search.now;
 
     (void)t;
-    remember_from(rows);
-    for (; row < PQntuples(rows) && row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT) <= schedule_search.now;
-         row++)
+    for (int row = 0; row < count; row++) {
+        int64_t at = row_time(rows, row, COL_DUE_SCHEDULES_SEARCH_AT);
+
+        if (at < first)
+            first = at;
         fire_if_readable(rows, row);
-    if (row < PQntuples(rows))
-        schedule_look_at(row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT));
-    else if (row == LIMIT)
+    }
+    /* The next poll begins before all schedules that are left. */
+    schedule_search.from = int64_minus(first, LATE_US);
+    if (count == LIMIT)
         schedule_look_at(schedule_search.now + LOCKED_US);
+    else if (!row_null(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH))
+        schedule_look_at(row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH));
 }
 
 static void schedule_look_fail(struct task *t, const struct op_error *err) {

@@ -154,9 +154,10 @@ static void test_groups(void **state) {
     redisFree(c);
 }
 
-static long long versions_of_groups(void) {
+/* Versions of the rows of a table, as far as sessions have reported them. */
+static long long versions_of(const char *table) {
     return postgres_number(server.database,
-                           "select n_tup_upd from pg_stat_user_tables where relname = 'job_group'");
+                           text_of("select n_tup_upd from pg_stat_user_tables where relname = '%s'", table));
 }
 
 /* A check that releases no job does not write the row of the group. The search for stuck groups may have written it
@@ -165,11 +166,11 @@ static void expect_few_versions(redisContext *c) {
     long long before, written;
 
     entries_read(c, "job_in_group");
-    before = versions_of_groups();
+    before = versions_of("job_group");
     for (int i = 0; i < GROUPED; i++)
         add_job(c, "busy", "x", "GROUP b");
     entries_read(c, "job_in_group");
-    written = versions_of_groups() - before;
+    written = versions_of("job_group") - before;
     if (written > GROUPED / 10)
         fail_msg("%lld versions of groups for %d jobs", written, GROUPED);
 }
@@ -229,6 +230,48 @@ static void test_rate(void **state) {
 static void test_max_active(void **state) {
     (void)state;
     expect_few_entries("max-active", "2", "slot");
+}
+
+static long long blocks_of(const char *table) {
+    return postgres_number(server.database,
+                           text_of("select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit "
+                                   "from pg_statio_user_tables where relname = '%s'",
+                                   table));
+}
+
+/* As if the schedule had fired for an hour and more. */
+static void wear_out_schedule(void) {
+    long long before = versions_of("schedule");
+
+    postgres_query(server.database,
+                   text_of("do $$ declare due timestamptz := date_trunc('second', clock_timestamp()); begin "
+                           "for i in 1..%d loop update pgdisque.schedule set has_tick = true, "
+                           "next_at = due + (i - %d) * interval '1 second'; end loop; end $$",
+                           DEAD, DEAD));
+    EVENTUALLY(versions_of("schedule") >= before + DEAD);
+}
+
+/* A tick of a schedule of seconds reads few of its former versions: their search times differ. Now and then a version goes
+ * to another page. Its index entries are then compared with those of the other pages. */
+static void test_schedule(void **state) {
+    redisContext *c = client_open();
+    long long before, ticks, read;
+
+    (void)state;
+    expect(c, "+OK", "SCHEDULE often %s ticks x", "@every 1s");
+    EVENTUALLY(number(c, "QLEN ticks") > 0);
+    wear_out_schedule();
+    entries_read(c, "job_pkey");
+    before = blocks_of("schedule");
+    ticks = number(c, "QLEN ticks");
+    EVENTUALLY(number(c, "QLEN ticks") >= ticks + 4);
+    entries_read(c, "job_pkey");
+    read = blocks_of("schedule") - before;
+    ticks = number(c, "QLEN ticks") - ticks;
+    if (read > DEAD / 5 * ticks)
+        fail_msg("%lld blocks read for %lld ticks", read, ticks);
+    expect(c, ":1", "UNSCHEDULE often");
+    redisFree(c);
 }
 
 static redisContext *restart(redisContext *c) {
@@ -309,6 +352,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_versions_of_groups, hold, let_go),
         cmocka_unit_test_setup_teardown(test_rate, hold, let_go),
         cmocka_unit_test_setup_teardown(test_max_active, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_schedule, hold, let_go),
         cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
         cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
     };

@@ -44,6 +44,12 @@
     "insert into pgdisque.schedule (name, next_at, cron, queue, body, missed, retry, ttl, delay, priority) " \
     "values (" name ", " next_at ", '0 0 * * *', 'q', 'x', 1, 60, 3600, 0, 0)"
 #define A_SCHEDULE SCHEDULE_OF("'a'", "'2030-01-01 12:00+00'")
+#define OF_SECONDS(name, next_at) \
+    SCHEDULE_OF(name, next_at) "; update pgdisque.schedule set cron = '@every 5s'"
+#define FOUR_SCHEDULES                                               \
+    SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'")                      \
+    "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " A_SCHEDULE \
+                                                     "; " SCHEDULE_OF("'d'", "'2030-01-01 14:00+00'")
 #define NO_TICK "update pgdisque.schedule set has_tick = false"
 #define TICKS                                                                                        \
     "select string_agg(((next_at at time zone 'UTC')::time, has_tick)::text, ' ' order by id) from " \
@@ -650,7 +656,7 @@ static const struct stmt_case cases[] = {
       .rows = "\"a\" 0 0 * * * \"q\" 1 - - - 60 3600 0 - 0 - - - - - - - - -" },
     { SQL_FIRE_SCHEDULES, "the first tick is computed", .setup = A_SCHEDULE "; " NO_TICK,
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
-                  "{NULL}", "{0}" },
+                  "{NULL}", "{0}", "{NULL}", NOW, "{@12:00:00}" },
       .query = TICKS, .found = "(13:00:00,t)" },
     { SQL_DROP_SCHEDULE, "if it exists", .setup = A_SCHEDULE, .params = { "{b,a}" }, .rows = "1",
       .query = SCHEDULES, .found = "-" },
@@ -663,14 +669,21 @@ static const struct stmt_case cases[] = {
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "{a}", NOW },
       .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - - - - - - - "
               "{\"tick\": \"2030-01-01T12:00:00Z\"}" },
-    { SQL_DUE_SCHEDULES, "from a time on, the first schedules",
-      .setup =
-          SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'") "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " //
-      A_SCHEDULE "; " SCHEDULE_OF("'d'", "'2030-01-01 14:00+00'"),
-      .params = { "@11:30:00", "2" },
-      .rows = "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 "
-              "- 0 t - -",
-      .ordered = true },
+    { SQL_DUE_SCHEDULES, "the due schedules from a time on, and the next one", .setup = FOUR_SCHEDULES,
+      .params = { "@11:30:00", "@13:00:00", "3" },
+      .rows = "14:00:00 1 1 13:00:00 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -; "
+              "14:00:00 3 1 12:00:00 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -" },
+    { SQL_DUE_SCHEDULES, "a full page has no time of the next search", .setup = FOUR_SCHEDULES,
+      .params = { "@11:30:00", "@13:00:00", "2" },
+      .rows = "- 1 1 13:00:00 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -; "
+              "- 3 1 12:00:00 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -" },
+    { SQL_DUE_SCHEDULES, "no schedule is due, and none comes", .params = { "@11:30:00", "@13:00:00", "2" },
+      .rows = "- - - - - - - - - - - - - - - -" },
+    { SQL_DUE_SCHEDULES, "schedules of seconds have the search time of their minute",
+      .setup = OF_SECONDS("'a'", "'2030-01-01 13:00:20+00'") "; " OF_SECONDS(
+          "'b'", "'2030-01-01 13:00:50+00'") "; " SCHEDULE_OF("'c'", "'2030-01-01 14:00+00'"),
+      .params = { "@12:59:00", "@13:00:20", "2" },
+      .rows = "13:00:50 1 1 13:00:20 13:00:00 @every 5s \"q\" 1 60 3600 0 - 0 t - -" },
     { SQL_FIRE_SCHEDULES, "several jobs of a schedule, none of another", .jobs = "1/0/1",
       .setup = A_SCHEDULE "; " SCHEDULE_OF(
           "'b'",
@@ -678,7 +691,8 @@ static const struct stmt_case cases[] = {
                                    "update pgdisque.schedule set attempts = 2, backoff = 3, deadqueue = 'd'",
       .params = { "{1,1,2}", "{1,1,1}", "{@12:00:00,@12:00:00,@11:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",
                   "{@12:00:00,@12:00:00,NULL}", "{7,8,NULL}", "{@11:00:00,@12:05:00,NULL}",
-                  "{@13:00:00,@13:00:00,NULL}", "{NULL,@12:05:00,NULL}", "{1,1,0}" },
+                  "{@13:00:00,@13:00:00,NULL}", "{NULL,@12:05:00,NULL}", "{1,1,0}", "{NULL,NULL,NULL}", NOW,
+                  "{@12:00:00,@12:00:00,@11:00:00}" },
       .rows = "1 0 7 t - 13:00:00 60 - -; 1 0 8 t - 13:00:00 60 - -", .ordered = true,
       .left = "1/0/1; 1/0/7 attempts=2 backoff=3 deadqueue=d headers={\"tick\":null}; "
               "1/0/8 ready=12:05:00 wake=12:05:00 attempts=2 backoff=3 deadqueue=d headers={\"tick\":null}",
@@ -695,7 +709,8 @@ static const struct stmt_case cases[] = {
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
                   "{7,8,9,10}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
-                  "{@10:00:00,@11:00:00,@11:00:00,@12:00:00}", NOW },
+                  "{@10:00:00,@11:00:00,@11:00:00,@12:00:00}", NOW,
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}" },
       .rows = "1 0 7 t - 13:00:00 60 \"g\" -; 1 0 8 t - 13:00:00 60 \"g\" -; 1 0 9 t - 13:00:00 60 - -",
       .left = ANY,
       .query = "select string_agg(concat_ws(' ', id, headers, ready_at = 'infinity', encode(unique_key, "
@@ -722,7 +737,8 @@ static const struct stmt_case cases[] = {
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
                   "{21,22,23,24}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
-                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW },
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW,
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}" },
       .rows = "1 0 2 f 12:00:30 13:00:00 60 - -; 1 0 22 t - 13:00:00 60 - -; 1 0 23 t - 13:00:00 60 - -; 1 0 "
               "24 t - 13:00:00 60 - -; 1 0 4 f 11:00:00 13:00:00 60 - -",
       .left = ANY,
@@ -743,7 +759,8 @@ static const struct stmt_case cases[] = {
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",
                   "{21,22,23,24}", "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",
                   "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL,NULL}", "{1,1,1,1}",
-                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW },
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}", NOW,
+                  "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}" },
       .rows = "1 0 21 t - 13:00:00 60 - -; 1 0 22 t - 13:00:00 60 - -", .left = ANY,
       .query = "select string_agg(concat_ws(' ', id, encode(unique_key, 'escape'), unique_start), '; ' "
                "order by id) from pgdisque.job",
@@ -752,14 +769,15 @@ static const struct stmt_case cases[] = {
       .setup = A_SCHEDULE
       "; update pgdisque.schedule set last_queue_id = 1, last_id = 1, overlap = 2; " IN_FLOW(1),
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{@12:00:00}", "{21}", "{@11:00:00}",
-                  "{@13:00:00}", "{NULL}", "{1}", "{@12:00:00}", NOW },
+                  "{@13:00:00}", "{NULL}", "{1}", "{@12:00:00}", NOW, "{@12:00:00}" },
       .rows = "1 0 1 f 11:00:00 13:00:00 60 - t; 1 0 21 t - 13:00:00 60 - -", .left = ANY, .query = FLOWS_NOW,
       .found = "1:3:f" },
     { SQL_FIRE_SCHEDULES, "no tick that another server has fired, and none of a changed or removed schedule",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'"),
       .params = { "{1,2,3}", "{1,2,1}", "{@11:59:59,@12:00:00,@12:00:00}", "{@13:00:00,@13:00:00,@13:00:00}",
                   "{NULL,NULL,NULL}", "{7,8,9}", "{@11:00:00,@11:00:00,@11:00:00}",
-                  "{@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL}", "{1,1,1}" },
+                  "{@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL}", "{1,1,1}", "{NULL,NULL,NULL}", NOW,
+                  "{@12:00:00,@12:00:00,@12:00:00}" },
       .query = "select string_agg((next_at at time zone 'UTC')::time::text, ' ' order by id) from "
                "pgdisque.schedule",
       .found = "12:00:00 12:00:00" },

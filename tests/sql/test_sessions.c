@@ -549,8 +549,9 @@ static void a_server_that_returns_is_not_pruned(void **state) {
 /* ---- jobs that recur ---- */
 
 static const char *fire(PGconn *conn, const char *id) {
-    const char *params[] = { "{1}",         "{1}",         "{@12:00:00}", "{@13:00:00}", "{@12:00:00}", id,
-                             "{@11:00:00}", "{@13:00:00}", "{NULL}",      "{1}",         NULL };
+    const char *params[] = { "{1}",    "{1}",         "{@12:00:00}", "{@13:00:00}", "{@12:00:00}",
+                             id,       "{@11:00:00}", "{@13:00:00}", "{NULL}",      "{1}",
+                             "{NULL}", NOW,           "{@12:00:00}", NULL };
 
     return call(conn, SQL_FIRE_SCHEDULES, params);
 }
@@ -569,6 +570,7 @@ static const char *fire_two(PGconn *conn) {
                              "{1,1}",
                              "{@12:00:00,@12:00:00}",
                              NOW,
+                             "{@12:00:00,@12:00:00}",
                              NULL };
 
     return call(conn, SQL_FIRE_SCHEDULES, params);
