@@ -34,6 +34,7 @@ class Sizes:
         self.clients = 10_000 // divisor
         self.returned = 60_000 // divisor
         self.lists = 20_000 // divisor
+        self.ranked = 20_000 // divisor
         self.slow_names = 1_000 // divisor
         self.fields = 1_998 // divisor
         self.echo_bytes = 60_000_000 // divisor
@@ -79,6 +80,16 @@ def ask(client, *requests):
         tail = (tail + data)[-1000:] if len(data) < 1000 else data[-1000:]
     sender.join()
     return tail
+
+
+def replies_of(client, payload, count):
+    """Sends the payload and returns so many replies of one line each."""
+    sender = threading.Thread(target=send_quietly, args=(client, payload), daemon=True)
+    sender.start()
+    with client.makefile("rb") as file:
+        lines = [file.readline().rstrip() for _ in range(count)]
+    sender.join()
+    return lines
 
 
 def send_quietly(client, payload):
@@ -451,6 +462,16 @@ def ack_many(port, sizes):
     client.sendall(command("ADDJOB", "acks", "body", 0))
     known = client.recv(1000).strip()[1:]
     request = command("ACKJOB", *itertools.repeat(known, sizes.commands))
+    yield
+    ask(client, request)
+
+
+@case("REPRIORITIZE of many IDs")
+def reprioritize_many(port, sizes):
+    """20,000 ready jobs in one command."""
+    client = connect(port)
+    added = replies_of(client, command("ADDJOB", "ranks", "body", 0) * sizes.ranked, sizes.ranked)
+    request = command("REPRIORITIZE", 5, *(line[1:] for line in added))
     yield
     ask(client, request)
 

@@ -1,5 +1,7 @@
 /* REPRIORITIZE: changes the priority of queued and delayed jobs. */
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
@@ -22,6 +24,8 @@ struct ranked_job {
 
 struct reprioritize {
     int16_t rank;
+    struct job_key *moved; /* the former keys of the queued jobs that were moved */
+    size_t moved_count;
     struct ranked_job jobs[];
 };
 
@@ -52,6 +56,7 @@ void cmd_reprioritize(struct req *r) {
     }
     own = req_alloc(r, sizeof *own + job_ids(r)->count * sizeof *own->jobs);
     own->rank = (int16_t)-priority;
+    own->moved = req_alloc(r, job_ids(r)->count * sizeof *own->moved);
     job_ids(r)->own = own;
     if (r->task.client_txn != NULL)
         r->task.client_txn->ahead = true;
@@ -101,14 +106,37 @@ static void reply_ids(struct req *r) {
     req_end(r);
 }
 
-static void entered(struct job_key from, int16_t rank) {
-    struct queue *q = queue_find_id(from.queue_id);
-    struct job_key to = { from.queue_id, rank, from.id };
+static int compare_queues(const void *a, const void *b) {
+    const struct job_key *x = a, *y = b;
 
-    if (q != NULL)
-        queue_job_moved(q, from, to);
-    else
+    return (x->queue_id > y->queue_id) - (x->queue_id < y->queue_id);
+}
+
+static void moved_in_queue(struct job_key *from, size_t count, int16_t rank) {
+    struct queue *q = queue_find_id(from[0].queue_id);
+
+    if (q != NULL) {
+        queue_jobs_moved(q, from, count, rank);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct job_key to = { from[i].queue_id, rank, from[i].id };
+
         OBSERVE(returned, to);
+    }
+}
+
+/* The jobs of a queue are moved together, because each call looks at all redelivery keys. */
+static void note_moved(struct reprioritize *own) {
+    size_t end;
+
+    qsort(own->moved, own->moved_count, sizeof *own->moved, compare_queues);
+    for (size_t i = 0; i < own->moved_count; i = end) {
+        end = i + 1;
+        while (end < own->moved_count && own->moved[end].queue_id == own->moved[i].queue_id)
+            end++;
+        moved_in_queue(&own->moved[i], end - i, own->rank);
+    }
 }
 
 /* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. If a lost first try moved the job, the other
@@ -125,11 +153,12 @@ static void rerank_row(struct task *t, const PGresult *rows, int row) {
     if (!row_null(rows, row, COL_RERANK_JOBS_WAKE_AT))
         expire_wake_at(row_time(rows, row, COL_RERANK_JOBS_WAKE_AT));
     if (row_bool(rows, row, COL_RERANK_JOBS_IS_QUEUED))
-        entered(key, own_of(r)->rank);
+        own_of(r)->moved[own_of(r)->moved_count++] = key;
 }
 
 static void rerank_end(struct task *t, const PGresult *rows) {
     (void)rows;
+    note_moved(own_of(REQ_OF_TASK(t)));
     reply_ids(REQ_OF_TASK(t));
 }
 

@@ -75,10 +75,14 @@ void queue_job_returned(struct queue *q, struct job_key key) {
     OBSERVE(returned, key);
 }
 
-void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
-    position_remove_keys(&q->scan, &from, 1);
-    place_key(q, to);
-    OBSERVE(returned, to);
+void queue_jobs_moved(struct queue *q, struct job_key *from, size_t count, int16_t rank) {
+    position_remove_keys(&q->scan, from, count);
+    for (size_t i = 0; i < count; i++) {
+        struct job_key to = { from[i].queue_id, rank, from[i].id };
+
+        place_key(q, to);
+        OBSERVE(returned, to);
+    }
 }
 
 void queue_job_ready(struct queue *q, struct job_key key) {

@@ -23,8 +23,8 @@ void queue_job_ready(struct queue *q, struct job_key key);
 void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count);
 /* Counts a job that became ready again, and adds its redelivery key. */
 void queue_job_returned(struct queue *q, struct job_key key);
-/* The key of a ready job has changed. The job was counted before. */
-void queue_job_moved(struct queue *q, struct job_key from, struct job_key to);
+/* Ready jobs with the keys `from` have another rank now. They were counted before. Sorts from. */
+void queue_jobs_moved(struct queue *q, struct job_key *from, size_t count, int16_t rank);
 /* Like queue_job_ready() and queue_job_returned(), for jobs that a peer has counted. */
 void queue_receive_ready(struct queue *q, struct job_key key);
 void queue_receive_returned(struct queue *q, struct job_key key);

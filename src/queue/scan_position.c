@@ -91,6 +91,13 @@ static int compare_keys(const void *a, const void *b) {
     return job_key_before(*x, *y) ? -1 : job_key_before(*y, *x);
 }
 
+/* One key is compared without the calls of a binary search. */
+static bool is_one_of(struct job_key key, const struct job_key *keys, size_t count) {
+    if (count == 1)
+        return key.id == keys[0].id && key.rank == keys[0].rank;
+    return bsearch(&key, keys, count, sizeof *keys, compare_keys) != NULL;
+}
+
 void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count) {
     size_t kept = 0;
 
@@ -99,10 +106,13 @@ void position_remove_keys(struct scan_position *s, struct job_key *keys, size_t 
     qsort(keys, count, sizeof *keys, compare_keys);
     if (job_key_before(keys[count - 1], s->keys[0]))
         return;
-    for (size_t i = 0; i < s->key_count; i++) {
+    /* The keys before the first removed one stay a heap. */
+    while (kept < s->key_count && !is_one_of(s->keys[kept], keys, count))
+        kept++;
+    for (size_t i = kept; i < s->key_count; i++) {
         struct job_key key = s->keys[i];
 
-        if (bsearch(&key, keys, count, sizeof *keys, compare_keys) != NULL)
+        if (is_one_of(key, keys, count))
             continue;
         s->keys[kept] = key;
         key_sift_up(s->keys, kept++);

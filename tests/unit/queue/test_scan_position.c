@@ -247,7 +247,7 @@ static void change_priority(void) {
     from = j->key;
     j->key.rank = (int16_t)-random_below(3);
     j->dead_visits = 0;
-    queue_job_moved(q, from, j->key);
+    queue_jobs_moved(q, &from, 1, j->key.rank);
 }
 
 static void clear(void) {
