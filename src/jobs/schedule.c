@@ -355,22 +355,19 @@ static void schedule_look_begin(struct params *p) {
 }
 
 static void schedule_look_done(struct task *t, const PGresult *rows) {
-    int count = row_null(rows, 0, COL_DUE_SCHEDULES_ID) ? 0 : PQntuples(rows);
     int64_t first = schedule_search.now;
+    int due = 0;
 
     (void)t;
-    for (int row = 0; row < count; row++) {
-        int64_t at = row_time(rows, row, COL_DUE_SCHEDULES_SEARCH_AT);
-
-        if (at < first)
-            first = at;
-        fire_if_readable(rows, row);
+    for (; due < PQntuples(rows) && !row_null(rows, due, COL_DUE_SCHEDULES_ID); due++) {
+        first = int64_least(first, row_time(rows, due, COL_DUE_SCHEDULES_SEARCH_AT));
+        fire_if_readable(rows, due);
     }
     /* The next poll begins before all schedules that are left. */
     schedule_search.from = int64_minus(first, LATE_US);
-    if (count == LIMIT)
+    if (due == LIMIT)
         schedule_look_at(schedule_search.now + LOCKED_US);
-    else if (!row_null(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH))
+    else if (PQntuples(rows) > 0 && !row_null(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH))
         schedule_look_at(row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH));
 }
 

@@ -284,13 +284,14 @@ static void send_during_a_claim(struct wire *w, const struct during *d, redisCon
 }
 
 /* The command comes while the first claim for consumers and of jobs ahead is under way. If another transaction of the
- * server was under way, the command may pass the claim. Then all is tried again. Only the jobs of the consumers are left. */
+ * server was under way, the command may pass the claim. If the server has not read all requests of the consumers at once,
+ * it passes their later claims. Then all is tried again. Only the delivered jobs are left. */
 static void during_a_claim(const struct during *d, redisContext *c) {
     struct wire w;
     int deliveries = 0;
 
     raw_open(&w);
-    for (int tries = 0; deliveries == 0 && tries < 10; tries++) {
+    for (int tries = 0; deliveries < CONSUMERS && tries < 10; tries++) {
         ask(c, "DEL %s renamed", d->queue);
         fill(c, d->queue, LONG_RETRY);
         consumers_open();
