@@ -106,7 +106,7 @@ static void reply_ids(struct req *r) {
     req_end(r);
 }
 
-static int compare_queues(const void *a, const void *b) {
+static int compare_queues_of_keys(const void *a, const void *b) {
     const struct job_key *x = a, *y = b;
 
     return (x->queue_id > y->queue_id) - (x->queue_id < y->queue_id);
@@ -130,7 +130,7 @@ static void moved_in_queue(struct job_key *from, size_t count, int16_t rank) {
 static void note_moved(struct reprioritize *own) {
     size_t end;
 
-    qsort(own->moved, own->moved_count, sizeof *own->moved, compare_queues);
+    qsort(own->moved, own->moved_count, sizeof *own->moved, compare_queues_of_keys);
     for (size_t i = 0; i < own->moved_count; i = end) {
         end = i + 1;
         while (end < own->moved_count && own->moved[end].queue_id == own->moved[i].queue_id)

@@ -91,7 +91,7 @@ static int compare_keys(const void *a, const void *b) {
     return job_key_before(*x, *y) ? -1 : job_key_before(*y, *x);
 }
 
-/* One key is compared without the calls of a binary search. */
+/* A single key is compared without the calls of a binary search. */
 static bool is_one_of(struct job_key key, const struct job_key *keys, size_t count) {
     if (count == 1)
         return key.id == keys[0].id && key.rank == keys[0].rank;
