@@ -115,10 +115,8 @@ static int compare_queues_of_keys(const void *a, const void *b) {
 static void moved_in_queue(struct job_key *from, size_t count, int16_t rank) {
     struct queue *q = queue_find_id(from[0].queue_id);
 
-    if (q != NULL) {
+    if (q != NULL)
         queue_jobs_moved(q, from, count, rank);
-        return;
-    }
     for (size_t i = 0; i < count; i++) {
         struct job_key to = { from[i].queue_id, rank, from[i].id };
 

@@ -77,12 +77,8 @@ void queue_job_returned(struct queue *q, struct job_key key) {
 
 void queue_jobs_moved(struct queue *q, struct job_key *from, size_t count, int16_t rank) {
     position_remove_keys(&q->scan, from, count);
-    for (size_t i = 0; i < count; i++) {
-        struct job_key to = { from[i].queue_id, rank, from[i].id };
-
-        place_key(q, to);
-        OBSERVE(returned, to);
-    }
+    for (size_t i = 0; i < count; i++)
+        place_key(q, (struct job_key){ from[i].queue_id, rank, from[i].id });
 }
 
 void queue_job_ready(struct queue *q, struct job_key key) {

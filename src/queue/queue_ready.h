@@ -23,7 +23,7 @@ void queue_job_ready(struct queue *q, struct job_key key);
 void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count);
 /* Counts a job that became ready again, and adds its redelivery key. */
 void queue_job_returned(struct queue *q, struct job_key key);
-/* Ready jobs with the keys `from` have another rank now. They were counted before. Sorts from. */
+/* Ready jobs with these keys have another rank now. They were counted before. Sorts the keys. Calls no observer. */
 void queue_jobs_moved(struct queue *q, struct job_key *from, size_t count, int16_t rank);
 /* Like queue_job_ready() and queue_job_returned(), for jobs that a peer has counted. */
 void queue_receive_ready(struct queue *q, struct job_key key);

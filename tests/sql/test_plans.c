@@ -667,6 +667,7 @@ static void many_fields_read_their_key_once(void **state) {
     long of_present, of_absent, of_dropped;
 
     (void)state;
+    tables_clear(conn);
     must(text_of("insert into pgdisque.library_value (key, field, value, expires_at) "
                  "select 'k', n::text::bytea, '1', 'infinity' from generate_series(1, %d) as n",
                  FIELDS));
