@@ -56,20 +56,20 @@ CREATE TABLE pgdisque.batch (
     is_expired boolean DEFAULT false NOT NULL,
     is_cancelled boolean DEFAULT false NOT NULL
 )
-WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.bucket (
     tokens double precision DEFAULT 0 NOT NULL,
     settled_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     queue_id integer NOT NULL
 )
-WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0', fillfactor='20');
+WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', fillfactor='20', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.commit_marker (
     node smallint NOT NULL,
     transaction bigint NOT NULL
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.dead_job (
     id bigint NOT NULL,
@@ -109,7 +109,7 @@ CREATE TABLE pgdisque.dependency (
     is_counted boolean DEFAULT false NOT NULL,
     holds boolean DEFAULT false NOT NULL
 )
-WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.flow_job (
     id bigint NOT NULL,
@@ -125,7 +125,7 @@ CREATE TABLE pgdisque.flow_job (
     result bytea,
     after_failure boolean DEFAULT false NOT NULL
 )
-WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='70', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.job (
     id bigint NOT NULL,
@@ -160,7 +160,7 @@ CREATE TABLE pgdisque.job (
     in_flow boolean,
     unique_start boolean
 )
-WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2', toast.vacuum_truncate=off);
+WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.job ALTER COLUMN body SET COMPRESSION lz4;
 
 CREATE TABLE pgdisque.job_group (
@@ -176,7 +176,7 @@ CREATE TABLE pgdisque.job_group (
     ranks smallint[],
     ids bigint[]
 )
-WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.library_value (
     expires_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
@@ -184,7 +184,7 @@ CREATE TABLE pgdisque.library_value (
     field bytea NOT NULL,
     value bytea NOT NULL
 )
-WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE TABLE pgdisque.migration (
     version integer NOT NULL,
@@ -1095,7 +1095,7 @@ CREATE TABLE pgdisque.slot (
     n integer NOT NULL,
     rank smallint
 )
-WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0', fillfactor='20');
+WITH (autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', fillfactor='20', autovacuum_vacuum_cost_delay='2', autovacuum_vacuum_cost_limit='500');
 
 CREATE SEQUENCE pgdisque.sql_job
     START WITH 1

@@ -123,6 +123,14 @@ static void the_search_path_does_not_matter(void **state) {
     PQfinish(session_open(conninfo));
 }
 
+/* Vacuum sleeps between the pages of every table that it visits: decision 8. */
+static void no_vacuum_runs_without_sleep(void **state) {
+    (void)state;
+    answers(database_new(), "",
+            "select string_agg(relname, ' ') from pg_class where relnamespace = 'pgdisque'::regnamespace "
+            "and 'autovacuum_vacuum_cost_delay=0' = any (reloptions)");
+}
+
 /* ---- newer schemas ---- */
 
 static void a_newer_breaking_schema_is_refused(void **state) {
@@ -335,6 +343,7 @@ int main(void) {
         cmocka_unit_test(a_second_run_changes_nothing),
         cmocka_unit_test(two_databases_have_two_secrets),
         cmocka_unit_test(the_search_path_does_not_matter),
+        cmocka_unit_test(no_vacuum_runs_without_sleep),
         cmocka_unit_test(a_newer_breaking_schema_is_refused),
         cmocka_unit_test(tables_of_citus_are_refused),
         cmocka_unit_test(an_older_server_leaves_newer_functions),
