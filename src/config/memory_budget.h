@@ -13,16 +13,17 @@
  * read from clients that hold much memory and have requests that are not answered. Above the budget the largest clients
  * are disconnected (net/client_memory.c).
  */
-#define MEMORY_KINDS(X)                                                                               \
-    X(MEMORY_CLIENTS, "clients")             /* connections, and state that commands keep for them */ \
-    X(MEMORY_TLS, "tls")                     /* OpenSSL's state and buffers of connections */         \
-    X(MEMORY_INPUT, "input")                 /* bytes read, not yet parsed as a command */            \
-    X(MEMORY_OUTPUT, "output")               /* replies and messages not yet written */               \
-    X(MEMORY_REQUESTS, "requests")           /* running commands, with their arguments and tasks */   \
-    X(MEMORY_MULTI, "multi")                 /* commands between MULTI and the end of EXEC */         \
-    X(MEMORY_SUBSCRIPTIONS, "subscriptions") /* channels and patterns */                              \
-    X(MEMORY_UNSENT, "unsent")               /* jobs ahead, and popped jobs in unwritten replies */   \
-    X(MEMORY_DATABASE, "database")           /* parameters and results, and libpq's copies of them */ \
+#define MEMORY_KINDS(X)                                                                                 \
+    X(MEMORY_CLIENTS, "clients")             /* connections, and state that commands keep for them */   \
+    X(MEMORY_TLS, "tls")                     /* OpenSSL's state and buffers of connections */           \
+    X(MEMORY_INPUT, "input")                 /* bytes read, not yet parsed as a command */              \
+    X(MEMORY_OUTPUT, "output")               /* replies and messages not yet written */                 \
+    X(MEMORY_REQUESTS, "requests")           /* running commands, with their arguments and tasks */     \
+    X(MEMORY_MULTI, "multi")                 /* commands between MULTI and the end of EXEC */           \
+    X(MEMORY_SUBSCRIPTIONS, "subscriptions") /* channels and patterns */                                \
+    X(MEMORY_UNSENT, "unsent")               /* jobs ahead, and popped jobs in unwritten replies */     \
+    X(MEMORY_HTTP, "http")                   /* requests of HTTP without a reply, and unread replies */ \
+    X(MEMORY_DATABASE, "database")           /* parameters and results, and libpq's copies of them */   \
     X(MEMORY_HISTORY, "history")             /* figures of queues in the past, for HISTORY */
 
 enum memory_kind {

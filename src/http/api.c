@@ -23,6 +23,10 @@ static size_t body_len(const struct http_conn *c) {
     return evbuffer_get_length(evhttp_request_get_input_buffer(c->req));
 }
 
+static void drop_body(const struct http_conn *c) {
+    evbuffer_drain(evhttp_request_get_input_buffer(c->req), body_len(c));
+}
+
 static struct slice body_of(const struct http_conn *c) {
     struct evbuffer *body = evhttp_request_get_input_buffer(c->req);
 
@@ -82,6 +86,8 @@ static void run_body(struct http_conn *c) {
     else
         refuse_commands(c, "ERR this command needs a connection of RESP");
     command_list_free(&list);
+    if (c->run != NULL)
+        drop_body(c); /* the commands are on their way */
 }
 
 void api_command(struct http_conn *c) {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "config/memory_budget.h"
 #include "http/gateway.h"
 #include "net/sockets.h"
 
@@ -20,8 +21,9 @@
 struct http_stream {
     struct bufferevent *bev;
     int64_t since_us; /* clock_mono() since when no request is in progress; 0: one is */
+    size_t received;  /* bytes since the last reply: the request with its body, until it has its reply */
     size_t reply_len; /* of the last reply */
-    bool is_cut;      /* it was disconnected because of its unread reply */
+    bool is_cut;      /* it was disconnected because of its memory */
 };
 
 static struct {
@@ -32,6 +34,7 @@ static struct {
     struct list open; /* struct http_conn: the connections that have sent a request */
     struct http_stream streams[HTTP_CLIENTS_MAX];
     size_t count;
+    size_t counted; /* bytes of MEMORY_HTTP */
     struct timer sweep;
 } conns = { .open = { &conns.open, &conns.open } };
 
@@ -111,6 +114,22 @@ static void disconnect_longest_waiting(void) {
         disconnect_stream(idle);
 }
 
+static struct http_stream *stream_of(const struct bufferevent *bev) {
+    size_t i = 0;
+
+    while (i < conns.count && conns.streams[i].bev != bev)
+        i++;
+    assert(i < conns.count);
+    return &conns.streams[i];
+}
+
+/* evhttp moves the bytes elsewhere at once. */
+static void on_received(struct evbuffer *input, const struct evbuffer_cb_info *info, void *arg) {
+    (void)input;
+    if (info->n_added > 0)
+        stream_of(arg)->received += info->n_added;
+}
+
 /* Called by evhttp for each accepted connection. */
 static struct bufferevent *new_stream(struct event_base *base, void *arg) {
     struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -118,6 +137,7 @@ static struct bufferevent *new_stream(struct event_base *base, void *arg) {
     (void)arg;
     drop_ended_streams();
     bufferevent_incref(bev);
+    evbuffer_add_cb(bufferevent_get_input(bev), on_received, bev);
     conns.streams[conns.count++] = (struct http_stream){ .bev = bev, .since_us = clock_mono() };
     if (conns.count == HTTP_CLIENTS_MAX)
         disconnect_longest_waiting();
@@ -126,7 +146,7 @@ static struct bufferevent *new_stream(struct event_base *base, void *arg) {
     return bev;
 }
 
-/* ---- deadlines ---- */
+/* ---- memory ---- */
 
 static bool is_writing(const struct http_stream *s) {
     return evbuffer_get_length(bufferevent_get_output(s->bev)) > 0;
@@ -137,8 +157,13 @@ static size_t unread_of(const struct http_stream *s) {
     return is_writing(s) ? s->reply_len : 0;
 }
 
-static struct http_stream *find_longest_unread(size_t *total) {
-    struct http_stream *longest = NULL;
+static size_t received_of(const struct http_stream *s) {
+    return s->received;
+}
+
+/* The stream with the most bytes, and the bytes of all. */
+static struct http_stream *find_largest(size_t (*bytes_of)(const struct http_stream *s), size_t *total) {
+    struct http_stream *largest = NULL;
 
     *total = 0;
     for (size_t i = 0; i < conns.count; i++) {
@@ -146,22 +171,33 @@ static struct http_stream *find_longest_unread(size_t *total) {
 
         if (s->is_cut)
             continue;
-        *total += unread_of(s);
-        if (longest == NULL || unread_of(s) > unread_of(longest))
-            longest = s;
+        *total += bytes_of(s);
+        if (largest == NULL || bytes_of(s) > bytes_of(largest))
+            largest = s;
     }
-    return longest;
+    return largest;
 }
 
-static void bound_unread(void) {
-    struct http_stream *longest;
+/* Disconnects the largest streams until the bytes of all are at most so many. Returns these bytes. */
+static size_t bound_bytes(size_t (*bytes_of)(const struct http_stream *s), size_t most) {
+    struct http_stream *largest;
     size_t total;
 
-    while ((longest = find_longest_unread(&total)) != NULL && total > HTTP_UNREAD_MAX) {
-        disconnect_stream(longest);
-        longest->is_cut = true;
+    while ((largest = find_largest(bytes_of, &total)) != NULL && total > most) {
+        disconnect_stream(largest);
+        largest->is_cut = true;
     }
+    return total;
 }
+
+static void bound_memory(void) {
+    size_t bytes = bound_bytes(received_of, HTTP_REQUESTS_MAX) + bound_bytes(unread_of, HTTP_UNREAD_MAX);
+
+    memory_change(NULL, MEMORY_HTTP, conns.counted, bytes);
+    conns.counted = bytes;
+}
+
+/* ---- deadlines ---- */
 
 static bool is_too_slow(const struct http_stream *s) {
     return s->since_us != 0 &&
@@ -236,14 +272,8 @@ static struct http_conn *http_conn_add(struct evhttp_connection *evcon) {
     return c;
 }
 
-static struct http_stream *stream_of(const struct http_conn *c) {
-    const struct bufferevent *bev = evhttp_connection_get_bufferevent(c->evcon);
-    size_t i = 0;
-
-    while (i < conns.count && conns.streams[i].bev != bev)
-        i++;
-    assert(i < conns.count);
-    return &conns.streams[i];
+static struct http_stream *stream_of_conn(const struct http_conn *c) {
+    return stream_of(evhttp_connection_get_bufferevent(c->evcon));
 }
 
 struct http_conn *http_conn_begin(struct evhttp_request *req) {
@@ -255,17 +285,18 @@ struct http_conn *http_conn_begin(struct evhttp_request *req) {
     c->req = req;
     c->began_us = clock_mono();
     c->has_session = false;
-    stream_of(c)->since_us = 0;
+    stream_of_conn(c)->since_us = 0;
     return c;
 }
 
 struct evhttp_request *http_conn_end(struct http_conn *c, size_t reply_len) {
     struct evhttp_request *req = c->req;
-    struct http_stream *s = stream_of(c);
+    struct http_stream *s = stream_of_conn(c);
 
     c->req = NULL;
     event_del(c->readable);
     s->since_us = clock_mono();
+    s->received = evbuffer_get_length(bufferevent_get_input(s->bev)); /* of the next requests */
     s->reply_len = reply_len;
     return req;
 }
@@ -282,7 +313,7 @@ bool http_conns_are_idle(void) {
 void http_conns_turn(void) {
     if (conns.count == HTTP_CLIENTS_MAX)
         drop_ended_streams();
-    bound_unread();
+    bound_memory();
 }
 
 static bool http_conn_runs(const struct http_conn *c) {

@@ -62,8 +62,10 @@ struct evhttp_request *http_conn_end(struct http_conn *c, size_t reply_len);
 int http_conn_fd(const struct http_conn *c);
 /* True if no request is in progress and every reply is written. */
 bool http_conns_are_idle(void);
-/* Call it once in a turn: accepts connections again if some have ended, and disconnects those with the longest
- * unread replies while the unread replies of all exceed HTTP_UNREAD_MAX. */
+/* Call it once in a turn: accepts connections again if some have ended, and counts the memory of all. It disconnects
+ * those with the longest requests while the requests without a reply exceed HTTP_REQUESTS_MAX. It does the same with
+ * unread replies and HTTP_UNREAD_MAX. */
+#define HTTP_REQUESTS_MAX ((size_t)64 * 1024 * 1024)
 #define HTTP_UNREAD_MAX ((size_t)64 * 1024 * 1024)
 void http_conns_turn(void);
 /* The number of connections whose commands are logged in, events included. */

@@ -17,6 +17,8 @@
 /* Clients that read no reply, and the bytes of each of the four elements of their replies. In JSON each byte has six. */
 #define UNREAD 8
 #define UNREAD_BYTES (1000 * 1000)
+#define LONG_REQUESTS 100
+#define LONG_REQUEST_BYTES (1000 * 1000)
 
 static struct server s;
 
@@ -534,6 +536,40 @@ static void test_unread_replies(void **state) {
     redisFree(c);
 }
 
+static int count_ended(struct wire *w, int count) {
+    int ended = 0;
+
+    for (int i = 0; i < count; i++) {
+        (void)wire_pending(&w[i]);
+        ended += w[i].eof;
+    }
+    return ended;
+}
+
+/* The server keeps requests that have not arrived as a whole only up to their bound. None of them is logged in. */
+static void test_long_requests(void **state) {
+    static const char *const head =
+        "POST /api/command HTTP/1.1\r\nHost: localhost\r\n" JSON_TYPE "Content-Length: 1048576\r\n\r\n";
+    struct wire w[LONG_REQUESTS];
+    redisContext *c = client_open_on(&s);
+    char *body = calloc(1, LONG_REQUEST_BYTES);
+
+    (void)state;
+    for (int i = 0; i < LONG_REQUESTS; i++) {
+        wire_open(&w[i], "127.0.0.1", http_port);
+        wire_send_text(&w[i], head);
+        (void)wire_send(&w[i], body, LONG_REQUEST_BYTES);
+    }
+    EVENTUALLY(count_ended(w, LONG_REQUESTS) >= LONG_REQUESTS - 67);
+    assert_true(count_ended(w, LONG_REQUESTS) <= LONG_REQUESTS - 60);
+    assert_in_range(info_number(c, "mem_http"), 60LL * 1000 * 1000, 64LL * 1024 * 1024);
+    for (int i = 0; i < LONG_REQUESTS; i++)
+        wire_close(&w[i]);
+    EVENTUALLY(info_number(c, "mem_http") == 0);
+    free(body);
+    redisFree(c);
+}
+
 /* Requests that arrive at the same time are served over several turns. Some clients go before their request is served. */
 static void test_requests_at_once(void **state) {
     struct wire w[AT_ONCE];
@@ -692,6 +728,7 @@ int main(void) {
         cmocka_unit_test(test_delayed_logins_give_way),
         cmocka_unit_test(test_share_of_a_user),
         cmocka_unit_test(test_unread_replies),
+        cmocka_unit_test(test_long_requests),
         cmocka_unit_test(test_requests_at_once),
         cmocka_unit_test(test_client_that_goes),
         cmocka_unit_test(test_client_that_has_gone),
