@@ -1070,7 +1070,7 @@ CASE
     ELSE next_at
 END) STORED NOT NULL
 )
-WITH (fillfactor='50', autovacuum_vacuum_threshold='200');
+WITH (autovacuum_vacuum_threshold='200', fillfactor='10');
 
 ALTER TABLE pgdisque.schedule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME pgdisque.schedule_id_seq

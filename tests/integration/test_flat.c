@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #define JOBS 1000
+#define SCHEDULES 50
 #define DEAD 5000
 #define GROUPED 100
 #define LIMITED 100
@@ -274,6 +275,33 @@ static void test_schedule(void **state) {
     redisFree(c);
 }
 
+static long long changes_of_schedules(const char *kind) {
+    return postgres_number(server.database,
+                           text_of("select pg_stat_get_tuples_%s('pgdisque.schedule'::regclass)", kind));
+}
+
+/* Schedules with ticks at the same time share pages. Most of their versions find room in their page all the same. */
+static void test_schedules_at_once(void **state) {
+    redisContext *c = client_open();
+    long long all = changes_of_schedules("updated"), in_page = changes_of_schedules("hot_updated");
+
+    (void)state;
+    for (int i = 0; i < SCHEDULES; i++)
+        expect(c, "+OK", "SCHEDULE often%d %s ticks x", i, "@every 1s");
+    postgres_query(server.database,
+                   text_of("do $$ begin for i in 1..%d loop update pgdisque.schedule set has_tick = true; "
+                           "end loop; end $$",
+                           DEAD / SCHEDULES));
+    EVENTUALLY(changes_of_schedules("updated") >= all + DEAD);
+    all = changes_of_schedules("updated") - all;
+    in_page = changes_of_schedules("hot_updated") - in_page;
+    if (in_page < all * 8 / 10)
+        fail_msg("%lld of %lld versions are in the page of the version before", in_page, all);
+    for (int i = 0; i < SCHEDULES; i++)
+        expect(c, ":1", "UNSCHEDULE often%d", i);
+    redisFree(c);
+}
+
 static redisContext *restart(redisContext *c) {
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
@@ -353,6 +381,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_rate, hold, let_go),
         cmocka_unit_test_setup_teardown(test_max_active, hold, let_go),
         cmocka_unit_test_setup_teardown(test_schedule, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_schedules_at_once, hold, let_go),
         cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
         cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
     };
