@@ -70,6 +70,16 @@ begin
 end
 $$;
 
+-- Servers show the names of all workers at once.
+create or replace function pgdisque.api_require_worker(worker text) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+    if octet_length(worker) > 512 then
+        raise exception 'ERR the name of a worker is longer than 512 bytes' using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
 -- Takes jobs for a worker, with leases of their retry times. A rollback puts them back at once. A call
 -- continues at the scan position of the session's last call. At intervals it scans the queue from the
 -- beginning, for redelivered jobs. A full scan at each call would pass over all dead rows.
@@ -89,6 +99,7 @@ begin
     if coalesce(count, 0) < 1 then
         raise exception 'ERR COUNT must be a number greater than zero' using errcode = 'invalid_parameter_value';
     end if;
+    perform pgdisque.api_require_worker(worker);
     perform pgdisque.api_require(queue, 'read');
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     if place.queue_id is null or place.pause & 2 <> 0 then

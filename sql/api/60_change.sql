@@ -165,6 +165,7 @@ begin
         raise exception 'ERR PROGRESS must be a number from 0 to 100, and TEXT, which needs it, at most 512 bytes'
             using errcode = 'invalid_parameter_value';
     end if;
+    perform pgdisque.api_require_worker(worker);
     ids := pgdisque.api_permitted(ids, 'read');
     with old as materialized (
         select

@@ -37,6 +37,9 @@ declare
     flow_ids bigint[];
     dead_queue_ids integer[];
 begin
+    if octet_length(result) > 67108864 then
+        raise exception 'ERR RESULT is longer than 67108864 bytes' using errcode = 'invalid_parameter_value';
+    end if;
     ids := pgdisque.api_permitted(ids, 'read');
     with gone as (
         delete from pgdisque.job as j

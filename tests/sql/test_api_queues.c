@@ -145,6 +145,18 @@ static void refuses(const char *statement, const char *message) {
     PQclear(result);
 }
 
+/* Servers read the names of all workers, and results, at once. */
+static void long_workers_and_results_are_refused(void **state) {
+    static const char worker[] = "ERR the name of a worker is longer than 512 bytes";
+
+    (void)state;
+    refuses("select pgdisque.get_jobs('q', 1, repeat('w', 513))", worker);
+    refuses("select pgdisque.working('{}', repeat('w', 513))", worker);
+    refuses("select pgdisque.ack_jobs('{}', repeat('r', 67108865))",
+            "ERR RESULT is longer than 67108864 bytes");
+    done(a, "select pgdisque.get_jobs('q', 1, repeat('w', 512))");
+}
+
 /* A wrong filter selects nothing, and least of all everything. */
 static void filters_are_refused_as_by_redis(void **state) {
     static const char *const filters[][2] = {
@@ -515,6 +527,7 @@ int main(void) {
         TEST(two_sessions_add_one_job),
         TEST(no_server_waits_for_a_key),
         TEST(sizes_are_limited),
+        TEST(long_workers_and_results_are_refused),
         TEST(filters_are_refused_as_by_redis),
         TEST(missing_arguments_are_refused),
         TEST(wrong_ids_have_a_short_context),
