@@ -174,6 +174,8 @@ bool glob_match(struct slice pattern, struct slice text, bool ignore_case) {
             starred = true;
             after_star = ++p;
             star_text = t;
+            if (p == pattern.len)
+                return true;
         } else if (p < pattern.len &&
                    element_matches(pattern, &next, (unsigned char)text.ptr[t], ignore_case)) {
             p = next;

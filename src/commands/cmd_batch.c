@@ -452,7 +452,7 @@ static void predecessor_reply(struct req *r, const PGresult *rows, int row) {
 }
 
 /* A predecessor in a queue that the user may not read is left out. */
-static bool predecessor_is_shown(const struct req *r, const PGresult *rows, int row) {
+static bool predecessor_is_shown(struct req *r, const PGresult *rows, int row) {
     return queue_rights_cover_id(r, row_int4(rows, row, COL_SHOW_PREDECESSORS_QUEUE_ID));
 }
 

@@ -28,7 +28,13 @@ struct req {
     const struct command *cmd;
     struct user *user;    /* whose rights it has; NULL: the server's own request */
     unsigned short right; /* the right that its command needs; not set if user->all */
-    struct task task;     /* its share in a statement, if it needs one */
+    /* Private to queue_rights.c: the last queue of an ID, and if the user may read it. */
+    struct {
+        int32_t queue_id; /* 0: none */
+        unsigned rights;  /* user->rights at that time */
+        bool covers;
+    } last_cover;
+    struct task task; /* its share in a statement, if it needs one */
     int argc;
     struct slice *argv; /* argv[0] is the command as sent */
     int proto;          /* 2 or 3 */
@@ -79,6 +85,7 @@ static inline void req_set_user(struct req *r, struct user *u) {
     if (r->user != NULL)
         user_release(r->user);
     r->user = user_hold(u);
+    r->last_cover.queue_id = 0;
     r->task.turn.user = &u->turns;
 }
 /* True if its user may access the queue with its command. access is of enum acl_access. */

@@ -11,13 +11,21 @@ void queue_rights_init(void (*note)(const struct req *r, struct slice queue)) {
     note_refusal = note;
 }
 
-bool queue_rights_cover_id(const struct req *r, int32_t queue_id) {
+/* Names and patterns may be long, and most lists of IDs have few queues. */
+bool queue_rights_cover_id(struct req *r, int32_t queue_id) {
     const struct queue *q;
 
     if (queue_rights_are_all(r))
         return true;
+    if (r->last_cover.queue_id == queue_id && r->last_cover.rights == r->user->rights)
+        return r->last_cover.covers;
     q = queue_find_id(queue_id);
-    return q != NULL && req_may_queue(r, ACL_READ, q->name);
+    if (q == NULL)
+        return false;
+    r->last_cover.queue_id = queue_id;
+    r->last_cover.rights = r->user->rights;
+    r->last_cover.covers = req_may_queue(r, ACL_READ, q->name);
+    return r->last_cover.covers;
 }
 
 bool queue_rights_allow_or_reply(struct req *r, unsigned access, struct slice queue) {

@@ -15,7 +15,7 @@ static inline bool queue_rights_are_all(const struct req *r) {
 }
 /* True if the user of r may read the queue with this ID. A user with rights on some queues may read no queue that this
  * server does not know. */
-bool queue_rights_cover_id(const struct req *r, int32_t queue_id);
+bool queue_rights_cover_id(struct req *r, int32_t queue_id);
 /* note is called with each refused queue. Call it once at start. */
 void queue_rights_init(void (*note)(const struct req *r, struct slice queue));
 /* If the user of r lacks the access (enum acl_access) to the queue, replies NOPERM, ends r and returns false. */
