@@ -1,4 +1,5 @@
 /* METRICS: the figures of the server, its database, its commands and its queues as OpenMetrics text. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -182,16 +183,16 @@ static void metrics_commands(struct buf *out) {
 
 /* ---- queues ---- */
 
-/* A label has UTF-8 only. Other bytes become \xHH. */
+/* A label has UTF-8 only. Other bytes become \xHH, and so do control characters. */
 static void metrics_label(struct buf *out, struct slice name) {
     buf_append_str(out, "queue=\"");
     for (size_t i = 0; i < name.len;) {
         size_t len = utf8_character_len(name, i);
 
-        if (len == 0)
-            buf_printf(out, "\\\\x%02x", (unsigned char)name.ptr[i]);
-        else if (name.ptr[i] == '\n')
+        if (name.ptr[i] == '\n')
             buf_append_str(out, "\\n");
+        else if (len == 0 || iscntrl((unsigned char)name.ptr[i]))
+            buf_printf(out, "\\\\x%02x", (unsigned char)name.ptr[i]);
         else if (name.ptr[i] == '"' || name.ptr[i] == '\\')
             buf_printf(out, "\\%c", name.ptr[i]);
         else

@@ -54,13 +54,13 @@ static void test_metrics(void **state) {
 
     (void)state;
     add_job(c, "say \"hi\\\"", "x", "");
-    freeReplyObject(redisCommand(c, "ADDJOB %b x 0", "a\xff\nb", (size_t)4));
+    freeReplyObject(redisCommand(c, "ADDJOB %b x 0", "a\xff\n\0\rb", (size_t)6));
     add_job(c, "third", "x", "");
     add_job(c, "fourth", "x", "");
     expect_http(http_get("/metrics"), 200,
                 "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8");
     expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"say \\\"hi\\\\\\\"\"} 1\n");
-    expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"a\\\\xff\\nb\"} 1\n");
+    expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"a\\\\xff\\n\\\\x00\\\\x0db\"} 1\n");
     expect_http(http_reply, 200, "\npgdisque_queue_jobs_in_total{queue=\"third\"} 1\n");
     expect_http(http_reply, 200, "\npgdisque_queues 4\n");
     expect_http(http_reply, 200, "\npgdisque_command_calls_total{command=\"addjob\"} 4\n");
