@@ -15,16 +15,17 @@ static struct {
     int64_t last;    /* last number given; 0: none in this run */
     int64_t forgotten;  /* transactions with smaller numbers have no rows */
     int64_t forgetting; /* the same after the statement that is sent */
+    bool sql_changes;   /* sessions have changed jobs by the functions of sql/api */
 } txns = { .sent = { &txns.sent, &txns.sent }, .lost = { &txns.lost, &txns.lost } };
 
 /* ---- writing ---- */
 
-/* True if this server has peers. A peer that stopped without signing off counts, too. */
+/* True if this server has peers, or if sessions take jobs by SQL. A peer that stopped without signing off counts, too. */
 static bool has_others(void) {
     size_t known;
 
     (void)node_known(&known);
-    return known > 1 || node_has_peers();
+    return known > 1 || node_has_peers() || txns.sql_changes;
 }
 
 /* Greater than all numbers before, also of earlier runs. */
@@ -59,6 +60,22 @@ bool commit_marker_write(struct commit_marker *m, struct params *p) {
 void commit_marker_end(struct commit_marker *m) {
     list_remove(&m->node);
 }
+
+/* ---- sessions that use SQL ---- */
+
+static struct task look_for_sql = { .op = &op_sql_changes, .rows = 1 };
+
+void commit_marker_look(void) {
+    if (!txns.sql_changes)
+        batch_add_idle(&look_for_sql);
+}
+
+static void sql_changes_done(struct task *t, const PGresult *rows) {
+    (void)t;
+    txns.sql_changes = row_bool(rows, 0, COL_SQL_CHANGES_WERE_MADE);
+}
+
+OPERATION(sql_changes, .alone = true, .on_end = sql_changes_done);
 
 /* ---- reading ---- */
 

@@ -8,8 +8,8 @@
 
 /* Commit markers tell whether a lost transaction was committed. A server without peers finds out by the
  * rows: a job that exists was inserted. With peers this is not enough, because a peer may have delivered the
- * job and deleted it after an acknowledgement. To insert that job again would deliver it twice. So each
- * transaction that inserts jobs inserts a row with its number, too. So does each change that must not run twice. The
+ * job and deleted it after an acknowledgement. To insert that job again would deliver it twice. Sessions that take jobs by
+ * SQL count as peers from their first change on. So each transaction that inserts jobs inserts a row with its number, too. So does each change that must not run twice. The
  * row is deleted some time after the result has arrived. */
 
 /* Called while t is encoded. Its transaction gets a commit marker. If the result is lost, lost_txn.c reads the marker:
@@ -46,6 +46,8 @@ struct lost_task {
 void commit_marker_ask(struct lost_task *l);
 /* True if the outcome of a lost transaction is not known yet. */
 bool commit_markers_are_asked(void);
+/* Looks for the first change by SQL. Called once a second. */
+void commit_marker_look(void);
 /* Deletes markers that are no longer needed. Called once a second. */
 void commit_marker_forget(void);
 

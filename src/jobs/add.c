@@ -379,7 +379,7 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
 }
 
 /* rows has the IDs of the jobs inserted now, in their order. A request has added all its jobs, or none. */
-static void add_missing_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void add_inserted_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -395,6 +395,22 @@ static void add_missing_done(struct task **tasks, size_t count, const PGresult *
         add_left(a);
         req_int(a->req, 0);
     }
+}
+
+static void add_end_unsure(struct add *a) {
+    add_completed(a);
+    add_left(a);
+    add_remove_if_given_up(a);
+    req_outcome_unknown(a->req);
+}
+
+static void add_missing_done(struct task **tasks, size_t count, const PGresult *rows) {
+    bool unsure = PQntuples(rows) > 0 && row_bool(rows, 0, COL_ADD_MISSING_IS_UNSURE);
+
+    if (!unsure)
+        add_inserted_done(tasks, count, rows);
+    for (size_t i = 0; unsure && i < count; i++)
+        add_end_unsure(add_of(tasks[i]));
 }
 
 /* The waiter that was to get the job waits again, at its old position. */
@@ -428,9 +444,7 @@ static void add_fail(struct task *t, const struct op_error *err) {
 static bool add_flow_found_or_reply(struct add *a) {
     if (clock_db() - a->made_us < FLOW_FOUND_US)
         return true;
-    add_left(a);
-    add_remove_if_given_up(a);
-    req_outcome_unknown(a->req);
+    add_end_unsure(a);
     return false;
 }
 
@@ -773,7 +787,7 @@ ADD_OP(add_unique_replicated, ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
 
 FLOW_OP(add_in_flow, COMMIT_ORDINARY);
 FLOW_OP(add_in_flow_replicated, COMMIT_REPLICATED);
-ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_inserted_done, ADD_SHARED(COMMIT_ORDINARY));
 
 /* ---- start ---- */
 
@@ -827,15 +841,6 @@ static void add_give_up(struct timer *t) {
     req_end(r);
 }
 
-static void add_note_rare(struct add *a) {
-    struct buf text = { 0 };
-
-    addjob_write_rare(&text, &a->opt);
-    a->rare.len = buf_len(&text);
-    a->rare.ptr = memcpy(req_alloc(a->req, a->rare.len), buf_ptr(&text), a->rare.len);
-    buf_free(&text);
-}
-
 /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
 static void add_insert(struct add *a) {
     struct req *r = a->req;
@@ -844,7 +849,7 @@ static void add_insert(struct add *a) {
     row_waiter_init(&a->row_waiter, &r->task, on_add_open, on_add_not_open);
     addjob_keep(r, &a->opt);
     if (addjob_is_rare(&a->opt))
-        add_note_rare(a);
+        add_write_rare(a);
     r->task.rows = (uint32_t)(a->count * (1 + a->opt.flow.count));
     r->task.bytes =
         a->count * a->opt.flow.count * ROW_BYTES +
@@ -862,21 +867,15 @@ static void add_insert(struct add *a) {
         add_enter(a);
 }
 
-/* Elements live without end unless the queue has a ttl. */
-static int64_t add_element_ttl(const struct queue *q) {
-    int64_t ttl = q == NULL ? -1 : setting_of(q, SETTING_TTL);
-
-    return ttl < 0 ? LIST_TTL : ttl;
-}
-
 void add_start(struct add *a) {
     struct slice name = a->req->argv[1];
     struct queue *q = queue_find(name);
     const char *refusal;
     struct taker *taker;
 
-    if (add_is_push(a))
-        a->opt.ttl = add_element_ttl(q);
+    /* Elements live without end unless the queue has a ttl. */
+    if (add_is_push(a) && (q == NULL || setting_of(q, SETTING_TTL) < 0))
+        a->opt.ttl = LIST_TTL;
     addjob_settle(&a->opt, q);
     refusal = addjob_conflict(&a->opt, name);
     if (refusal == NULL) {

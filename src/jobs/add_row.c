@@ -1,8 +1,11 @@
 /* The parameters of the statements that add jobs. */
 #include "jobs/add_row.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/node.h"
+#include "net/request.h"
 
 struct job_times add_job_times(const struct add *a, size_t i) {
     return addjob_times(&a->opt, a->ids[i], a->made_us);
@@ -10,6 +13,15 @@ struct job_times add_job_times(const struct add *a, size_t i) {
 
 /* The columns of rare properties, which add_jobs.sql and push_if_any.sql do not have. */
 enum { RARE_COLUMN = 15, RARE_UNIQUE_COLUMN = 18 };
+
+void add_write_rare(struct add *a) {
+    struct buf text = { 0 };
+
+    addjob_write_rare(&text, &a->opt);
+    a->rare.len = buf_len(&text);
+    a->rare.ptr = memcpy(req_alloc(a->req, a->rare.len), buf_ptr(&text), a->rare.len);
+    buf_free(&text);
+}
 
 void add_write_row(struct params *p, const struct add *a, size_t i) {
     static const struct slice none;

@@ -7,6 +7,8 @@
 
 /* Job i of a request, as a row of the parameters of the statements that add jobs. */
 
+/* Writes the rare properties of a request to a->rare. All its rows have them. */
+void add_write_rare(struct add *a);
 struct job_times add_job_times(const struct add *a, size_t i);
 /* The parameters of add_jobs.sql, add_rare.sql and, for a unique job, of add_unique.sql. A unique job whose insert was
  * committed is written as expired. The statement does not add an expired job, and only finds which job has the key. */

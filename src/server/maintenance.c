@@ -269,6 +269,7 @@ static const struct periodic {
     { 1, false, report_to_systemd },
     { SECOND_TICKS, false, ask_clock },
     { SECOND_TICKS, false, dead_rows_ask },
+    { SECOND_TICKS, false, commit_marker_look },
     { SECOND_TICKS, false, commit_marker_forget },
     { SECOND_TICKS, false, replication_ask },
     { SECOND_TICKS, false, bootstrap_retry },

@@ -28,25 +28,19 @@
 
 /* The operations that a server uses without commands of clients, in the order of operations.def. */
 static struct op *const operations[] = {
-    &op_load_clock,        &op_load_secret,
-    &op_prune_nodes,       &op_register_node,
-    &op_load_nodes,        &op_look_queues,
-    &op_find_queues,       &op_page_queues,
-    &op_load_queues,       &op_open_queues,
-    &op_find_consume_ends, &op_read_consume_ends,
-    &op_fire_schedules,    &op_find_groups,
-    &op_next_in_groups,    &op_dead_letter_jobs,
-    &op_put_back_jobs,     &op_release_jobs,
-    &op_look_jobs,         &op_drop_queues,
-    &op_save_counters,     &op_unpause_all,
-    &op_wake_expired,      &op_wake_due,
-    &op_wake_next,         &op_expire_in_order,
-    &op_find_leases,       &op_load_leases,
-    &op_load_counts,       &op_adopt_leases,
-    &op_count_queues,      &op_beat_node,
-    &op_leave_node,        &op_due_schedules,
-    &op_stuck_groups,      &op_dead_rows,
-    &op_end_in_flows,      NULL,
+    &op_load_clock,       &op_load_secret,       &op_prune_nodes,
+    &op_register_node,    &op_load_nodes,        &op_look_queues,
+    &op_find_queues,      &op_page_queues,       &op_load_queues,
+    &op_open_queues,      &op_find_consume_ends, &op_read_consume_ends,
+    &op_fire_schedules,   &op_find_groups,       &op_next_in_groups,
+    &op_dead_letter_jobs, &op_put_back_jobs,     &op_release_jobs,
+    &op_look_jobs,        &op_drop_queues,       &op_save_counters,
+    &op_unpause_all,      &op_wake_expired,      &op_wake_due,
+    &op_wake_next,        &op_expire_in_order,   &op_find_leases,
+    &op_load_leases,      &op_load_counts,       &op_adopt_leases,
+    &op_count_queues,     &op_beat_node,         &op_leave_node,
+    &op_due_schedules,    &op_stuck_groups,      &op_dead_rows,
+    &op_sql_changes,      &op_end_in_flows,      NULL,
 };
 
 /* ---- the input ---- */

@@ -44,7 +44,7 @@
       .params = { "{3,2}", "{infinity,infinity}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",           \
                   "{60,60}", "{0,0}", "{0,0}", "{1,1}", "{NULL,NULL}", "{x,x}", "{NULL,NULL}",               \
                   "{NULL,NULL}", "{NULL,NULL}", "{k,k}" },                                                   \
-      .rows = "3",                                                                                           \
+      .rows = "3 f",                                                                                         \
       .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=infinity",                             \
       .query = "select string_agg(id || '=' || encode(group_key, 'escape'), ' ') from pgdisque.job",         \
       .found = "3=k" },                                                                                      \

@@ -19,7 +19,7 @@ static const struct stmt_case metadata_cases[] = {
       .params = { "{1}", "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}",
                   "{x}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
                   "{\"{\\\"headers\\\": {\\\"a\\\": \\\"b\\\"}}\"}" },
-      .rows = "1", .left = "1/0/1 headers={\"a\":\"b\"}" },
+      .rows = "1 f", .left = "1/0/1 headers={\"a\":\"b\"}" },
     { SQL_ADD_UNIQUE, "with headers",
       .params = { "{1}", "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}",
                   "{x}", "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{k}", "{NULL}", NOW,

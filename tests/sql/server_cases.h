@@ -93,6 +93,7 @@ static const struct stmt_case server_cases[] = {
       .setup = "update pgdisque.secret set key = '0123456789abcdef'", .rows = "\"0123456789abcdef\"" },
     { SQL_CLOCK, "answers", .rows = ANY },
     { SQL_DEAD_ROWS, "answers", .rows = ANY },
+    { SQL_SQL_CHANGES, "before the first", .rows = "f" },
     { SQL_SET_DURABILITY, "of the transaction, or of the session", .params = { "off", "false" },
       .rows = "off", .query = "show synchronous_commit", .found = "off" },
     { SQL_FENCE, "answers", .params = { "off" }, .rows = ANY },

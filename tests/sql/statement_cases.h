@@ -141,7 +141,7 @@ static const struct stmt_case cases[] = {
                   "{NULL,NULL,NULL}", "{1,1,1}", "{60,60,60}", "{0,0,0}", "{0,0,0}", "{1,1,1}",
                   "{NULL,NULL,7}", "{x,x,x}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}",
                   "{NULL,NULL,NULL}" },
-      .rows = "3; 1", .ordered = true,
+      .rows = "3 f; 1 f", .ordered = true,
       .left = "1/0/1 ready=12:00:30 deliveries=1 owner=7; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3" },
 
     UNIQUE_CASES RERANK_CASES KEY_CASES TOKEN_CASES WORKER_CASES LIST_CASES,

@@ -142,6 +142,7 @@ static const struct planned planned[] = {
     { SQL_COUNT_WAITING, HOT, "'{1,2}', now(), '{0,1}'" },
     { SQL_COUNT_QUEUES, 0, "'{1,2}', now()" },
     { SQL_DEAD_ROWS, 0, NULL },
+    { SQL_SQL_CHANGES, 0, NULL },
     { SQL_SET_DURABILITY, 0, "'off', false" },
     { SQL_STANDBYS, 0, NULL },
     { SQL_DELETE_DEAD, HOT, KEYS ", '{0,1}'" },

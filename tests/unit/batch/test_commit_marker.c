@@ -25,8 +25,9 @@
 enum { ADD_ID, ADD_EXPIRES_AT = 2 };
 enum { TXN_NODE, TXN_NUMBER, TXN_FROM };
 
-static struct op *const ops[] = { &op_add_jobs,    &op_add_async,    &op_add_missing,    &op_add_unique,
-                                  &op_delete_jobs, &op_find_commits, &op_forget_commits, NULL };
+static struct op *const ops[] = { &op_add_jobs,       &op_add_async,   &op_add_missing,
+                                  &op_add_unique,     &op_delete_jobs, &op_find_commits,
+                                  &op_forget_commits, &op_sql_changes, NULL };
 
 static int group_start(void **state) {
     (void)state;
@@ -536,6 +537,35 @@ static void test_lost_ones_are_kept(void **state) {
     assert_replies("add:D");
 }
 
+/* A session has used the functions of sql/api. It counts as another server from then on, so this test is the last. */
+static void test_sql_is_another(void **state) {
+    PGresult *no[] = { fake_rows(1) }, *yes[] = { fake_rows(1) };
+
+    (void)state;
+    node_forget(node_get(OTHER));
+    fake_set_int(no[0], 0, COL_SQL_CHANGES_WERE_MADE, 1, false);
+    fake_set_int(yes[0], 0, COL_SQL_CHANGES_WERE_MADE, 1, true);
+    commit_marker_look();
+    batch_flush();
+    fake_commit(side(), no);
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_unmarked(SQL_ADD_JOBS_ALIKE);
+    commit();
+    commit_marker_look();
+    batch_flush();
+    fake_commit(side(), yes);
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    commit();
+    commit_marker_look();
+    batch_flush();
+    assert_true(batch_idle());
+    assert_replies("add:D add:D");
+    register_other(true);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(void) {
@@ -562,6 +592,7 @@ int main(void) {
         TEST(test_answered_ones_are_forgotten),
         TEST(test_forgets_from_the_last_time_on),
         TEST(test_lost_ones_are_kept),
+        TEST(test_sql_is_another),
     };
 
     return cmocka_run_group_tests_name("flight_mark", tests, group_start, fake_batch_stop);

@@ -381,6 +381,24 @@ static void test_txn_is_lost(void **state) {
     assert_int_equal(queue_named("q1")->work->adds.accepted, 0);
 }
 
+/* A session may have taken and acknowledged the job by SQL. */
+static void test_lost_beside_sql(void **state) {
+    PGresult *rows[] = { fake_rows(2) };
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
+    batch_flush();
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ADD_MISSING);
+    fake_set_int(rows[0], 0, COL_ADD_MISSING_IS_UNSURE, 1, true);
+    fake_commit(fake_write_conn(), rows);
+    assert_replies("add:UNKNOWN");
+    assert_int_equal(queue_named("q1")->work->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 0);
+}
+
 static void test_lost_with_a_disconnected_client(void **state) {
     (void)state;
     wait_for(1, "q1");
@@ -472,6 +490,7 @@ int main(void) {
         TEST(test_txn_fails),
         TEST(test_job_is_refused),
         TEST(test_txn_is_lost),
+        TEST(test_lost_beside_sql),
         TEST(test_lost_with_a_disconnected_client),
         TEST(test_order_over_shapes),
         TEST(test_not_sent_in_time),
