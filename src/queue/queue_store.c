@@ -5,6 +5,7 @@
 
 #include "base/node.h"
 #include "batch/batch.h"
+#include "batch/contention.h"
 #include "batch/operations.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_ready.h"
@@ -145,14 +146,32 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
     row_waiters_run(&waiting, NULL);
 }
 
+/* Moves the waiters whose patience is over to the list. */
+static void row_waiters_give_up(struct queue *q, struct list *over) {
+    LIST_EACH_SAFE(node, &q->work->row.waiters) {
+        if (!contention_is_over(&LIST_ENTRY(node, struct row_waiter, node)->blocked_us))
+            continue;
+        list_remove(node);
+        list_push_back(over, node);
+    }
+}
+
+/* A failed request may free queues, so it fails after the loop. */
 void queue_open_again(void) {
+    struct list over;
+
     if (!some_unopened)
         return;
     some_unopened = false;
+    list_init(&over);
     QUEUE_EACH(q) {
-        if (!q->work->row.opening && !list_empty(&q->work->row.waiters))
+        if (q->work->row.opening)
+            continue;
+        row_waiters_give_up(q, &over);
+        if (!list_empty(&q->work->row.waiters))
             start_opening(q, END_NONE);
     }
+    row_waiters_run(&over, &contention_error);
 }
 
 static void open_fail(struct task *task, const struct op_error *err) {

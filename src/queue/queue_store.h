@@ -10,7 +10,8 @@
 /* A task that waits for the id of a queue. */
 struct row_waiter {
     struct list node;
-    uint64_t arrival; /* order of arrival over all queues */
+    uint64_t arrival;   /* order of arrival over all queues */
+    int64_t blocked_us; /* clock_mono() since which another session inserts the row; 0: none does */
     struct task *task;
     /* Called when the queue has its id. The waiter is in no list then. NULL: batch_add(). */
     void (*ready)(struct task *t);
@@ -21,6 +22,7 @@ struct row_waiter {
 static inline void row_waiter_init(struct row_waiter *p, struct task *t, void (*ready)(struct task *t),
                                    void (*fail)(struct task *t, const struct op_error *err)) {
     list_init(&p->node);
+    p->blocked_us = 0;
     p->task = t;
     p->ready = ready;
     p->fail = fail;
@@ -40,7 +42,8 @@ void queue_prepare(struct queue *q, struct row_waiter *p);
 void queue_wait_for_row(struct queue *q, struct row_waiter *p);
 /* The same. If the queue has no consume end, consume_end becomes its consume end. */
 void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p);
-/* Opens queues again whose row another session was inserting. Called ten times a second. */
+/* Opens queues again whose row another session was inserting. Requests that have waited for lock-patience fail. Called ten
+ * times a second. */
 void queue_open_again(void);
 /* Saves the changes of the counters of some thousand queues. True if there may be more. */
 bool queue_save_counters(void);

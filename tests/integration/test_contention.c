@@ -391,6 +391,27 @@ static void test_patience(void **state) {
     redisFree(c);
 }
 
+/* An open transaction of an application makes a queue. */
+static void test_patience_for_a_new_queue(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    expect(c, "+OK", "CONFIG SET lock-patience 1");
+    run_sql("begin");
+    run_sql("select pgdisque.add_job('unborn', 'of the application')");
+    expect_start(c, "-LOCKED ", "ADDJOB unborn x 0");
+    expect_start(c, "-LOCKED ", "RPUSH unborn x");
+    expect_start(c, "-LOCKED ", "PAUSE unborn in");
+    expect_start(c, "-LOCKED ", "QCONFIG unborn SET maxlen 1000");
+    expect(c, "+OK", "MULTI");
+    expect(c, "+QUEUED", "ADDJOB unborn x 0");
+    expect_start(c, "-EXECABORT Transaction discarded because of: LOCKED ", "EXEC");
+    run_sql("rollback");
+    get_job(c, "unborn", (add_job(c, "unborn", "x", ""), "x"));
+    expect(c, "+OK", "CONFIG SET lock-patience 60");
+    redisFree(c);
+}
+
 /* An open transaction of an application is taking a key. A client that wants the key asks again from time to time. */
 static void test_key_in_an_open_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
@@ -500,6 +521,7 @@ int main(void) {
         LOCKING(test_due_job_in_a_locked_table),
         LOCKING(test_death_of_a_locked_job),
         LOCKING(test_patience),
+        LOCKING(test_patience_for_a_new_queue),
         LOCKING(test_rows_of_jobs),
         LOCKING(test_rows_of_queues),
         LOCKING(test_table_of_settings),

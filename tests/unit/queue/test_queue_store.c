@@ -202,13 +202,39 @@ static void test_insertion_fails(void **state) {
     assert_false(queue_is_open(q));
 }
 
+/* Answers the statement as while an SQL transaction inserts the row. */
+static void leave_unopened(void) {
+    batch_flush();
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_OPEN_QUEUES);
+    fake_commit_empty(fake_write_conn());
+}
+
+static void test_row_of_an_open_transaction(void **state) {
+    struct queue *q = queue_get(SLICE("new"));
+
+    (void)state;
+    wait_for_row(q);
+    leave_unopened();
+    queue_open_again();
+    leave_unopened();
+    assert_int_equal(failed, 0);
+    config.lock_patience = 0;
+    queue_open_again();
+    assert_int_equal(failed, 1);
+    assert_int_equal(ready, 0);
+    batch_flush();
+    assert_int_equal(fake_count(fake_write_conn()), 0);
+    config_defaults();
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_saved_in_parts),         TEST(test_unused_row_is_deleted), TEST(test_queue_without_row),
-        TEST(test_row_that_is_used_stays), TEST(test_row_is_inserted_again), TEST(test_deletion_fails),
-        TEST(test_insertion_fails),
+        TEST(test_saved_in_parts),        TEST(test_unused_row_is_deleted),
+        TEST(test_queue_without_row),     TEST(test_row_that_is_used_stays),
+        TEST(test_row_is_inserted_again), TEST(test_deletion_fails),
+        TEST(test_insertion_fails),       TEST(test_row_of_an_open_transaction),
     };
 
     return cmocka_run_group_tests_name("queue_row", tests, group_start, NULL);
