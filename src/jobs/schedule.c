@@ -19,6 +19,8 @@
 
 /* Schedules that one poll reads. There may be more. */
 #define LIMIT 100
+/* Schedules that may be firing before a poll. It bounds their memory. */
+#define FIRING_MOST 500
 /* Interval of polls, because a message about a changed schedule may be missed. */
 #define LOOK_US (10 * US_PER_S)
 /* Pauses when another server fires the tick, and after an error of the database. */
@@ -32,12 +34,14 @@
 
 static struct {
     struct task task;
-    size_t firing;   /* schedules of the last poll that are not finished */
+    struct list firing; /* struct firing: read, and not finished */
+    size_t firing_count;
     int64_t from;    /* no tick before it is due */
     int64_t now;     /* time of the running poll */
     int64_t next_at; /* clock_db(): time of the next poll */
 } schedule_search = {
     .task = { .op = &op_due_schedules, .rows = 1 },
+    .firing = { &schedule_search.firing, &schedule_search.firing },
     .from = TIME_BEGINNING,
     .next_at = TIME_BEGINNING,
 };
@@ -51,6 +55,7 @@ struct fired {
 /* A schedule as it was read, and the jobs that its ticks make. */
 struct firing {
     struct task task;
+    struct list node;             /* in schedule_search.firing */
     struct row_waiter row_waiter; /* while the queue has no row */
     struct queue *q;
     int64_t id;
@@ -80,8 +85,9 @@ void schedule_look(void) {
 }
 
 int64_t schedule_next_turn(void) {
-    return schedule_search.task.state != TASK_IDLE || schedule_search.firing > 0 ? INT64_MAX
-                                                                                 : schedule_search.next_at;
+    return schedule_search.task.state != TASK_IDLE || schedule_search.firing_count >= FIRING_MOST
+               ? INT64_MAX
+               : schedule_search.next_at;
 }
 
 void schedule_turn(void) {
@@ -183,7 +189,8 @@ static void schedule_end(struct firing *f) {
     if (!f->waits)
         add_count_accepted(f->q, -(int64_t)f->count);
     f->q->users--;
-    schedule_search.firing--;
+    list_remove(&f->node);
+    schedule_search.firing_count--;
     free(f);
 }
 
@@ -238,8 +245,23 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     plan_row(f, e, missed, row_bool(rows, row, COL_DUE_SCHEDULES_HAS_TICK));
     f->q = queue_get(row_bytes(rows, row, COL_DUE_SCHEDULES_QUEUE));
     f->q->users++;
-    schedule_search.firing++;
+    list_push_back(&schedule_search.firing, &f->node);
+    schedule_search.firing_count++;
     queue_prepare(f->q, &f->row_waiter);
+}
+
+/* A tick is due until its statement commits. Another session may hold that back for long: it makes the queue, or has locked
+ * a table. */
+static bool is_firing(const PGresult *rows, int row) {
+    LIST_EACH(node, &schedule_search.firing) {
+        const struct firing *f = LIST_ENTRY(node, struct firing, node);
+
+        if (f->id == row_int8(rows, row, COL_DUE_SCHEDULES_ID) &&
+            f->revision == row_int8(rows, row, COL_DUE_SCHEDULES_REVISION) &&
+            f->due == row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT))
+            return true;
+    }
+    return false;
 }
 
 /* Another server may have accepted an expression or a time zone that this server does not know. */
@@ -361,7 +383,8 @@ static void schedule_look_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (; due < PQntuples(rows) && !row_null(rows, due, COL_DUE_SCHEDULES_ID); due++) {
         first = int64_least(first, row_time(rows, due, COL_DUE_SCHEDULES_SEARCH_AT));
-        fire_if_readable(rows, due);
+        if (!is_firing(rows, due))
+            fire_if_readable(rows, due);
     }
     /* The next poll begins before all schedules that are left. */
     schedule_search.from = int64_minus(first, LATE_US);

@@ -48,7 +48,7 @@ size_t schedule_upcoming(const struct cron_expr *e, int64_t next, size_t count, 
 void schedule_look(void);
 /* Reads the schedules when one may be due. */
 void schedule_turn(void);
-/* Time of the next schedule_turn(), clock_db(). INT64_MAX while a statement runs. */
+/* Time of the next schedule_turn(), clock_db(). INT64_MAX while the schedules are read, or too many are firing. */
 int64_t schedule_next_turn(void);
 
 #endif

@@ -412,6 +412,28 @@ static void test_patience_for_a_new_queue(void **state) {
     redisFree(c);
 }
 
+/* The tick of a schedule waits for a queue that an open transaction of an application makes. Other schedules go on. */
+static void test_schedule_of_a_new_queue(void **state) {
+    redisContext *c = client_open();
+    long long before;
+
+    (void)state;
+    expect(c, "+OK", "SCHEDULE other %s ticks x", "@every 1s");
+    run_sql("begin");
+    run_sql("select pgdisque.add_job('unscheduled', 'of the application')");
+    expect(c, "+OK", "SCHEDULE waits %s unscheduled x", "@every 1s");
+    EVENTUALLY(postgres_number(server.database, "select count(*) from pgdisque.schedule where name = 'waits' "
+                                                "and next_at < now() - interval '1 s'") == 1);
+    before = info_number(c, "schedules_fired");
+    EVENTUALLY(info_number(c, "schedules_fired") >= before + 3);
+    expect(c, ":0", "QLEN unscheduled");
+    run_sql("rollback");
+    EVENTUALLY(strcmp(ask(c, "QLEN unscheduled"), ":0") != 0);
+    expect(c, ":1", "UNSCHEDULE other");
+    expect(c, ":1", "UNSCHEDULE waits");
+    redisFree(c);
+}
+
 /* An open transaction of an application is taking a key. A client that wants the key asks again from time to time. */
 static void test_key_in_an_open_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
@@ -522,6 +544,7 @@ int main(void) {
         LOCKING(test_death_of_a_locked_job),
         LOCKING(test_patience),
         LOCKING(test_patience_for_a_new_queue),
+        LOCKING(test_schedule_of_a_new_queue),
         LOCKING(test_rows_of_jobs),
         LOCKING(test_rows_of_queues),
         LOCKING(test_table_of_settings),
