@@ -1,5 +1,5 @@
--- Reads the due schedules, and the time of the next search.
--- params: $1 from (search_at not before; avoids passing over dead rows), $2 now, $3 limit
+-- Reads a page of the due schedules, and the time of the next search.
+-- params: $1 search_at, $2 now, $3 limit, $4 id (the page begins after $1 and $4; avoids passing over dead rows)
 -- returns: next_search (from this time on another schedule may be due; null: there is none, or the limit is reached),
 --          id (null: none is due), revision, next_at, search_at, cron, queue, missed, retry, ttl, delay, maxlen,
 --          priority, has_tick, group_key, overlap (null: none); one row at least, in no order
@@ -9,10 +9,10 @@ with due as materialized (
         s.id, s.revision, s.next_at, s.search_at, s.cron, s.queue, s.missed, s.retry, s.ttl, s.delay, s.maxlen,
         s.priority, s.has_tick, s.group_key, s.overlap
     from pgdisque.schedule as s
-    where s.search_at >= $1::timestamptz
+    where (s.search_at, s.id) > ($1::timestamptz, $4::bigint)
       and s.search_at <= $2::timestamptz
       and s.next_at <= $2::timestamptz
-    order by s.search_at
+    order by s.search_at, s.id
     limit $3::integer
 ),
 -- A schedule of seconds has its tick within a minute of search_at.

@@ -17,7 +17,7 @@
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 
-/* Schedules that one poll reads. There may be more. */
+/* Schedules that a poll reads: a page. */
 #define LIMIT 100
 /* Schedules that may be firing before a poll. It bounds their memory. */
 #define FIRING_MOST 500
@@ -32,17 +32,29 @@
 /* A tick that is at most this late is not missed. */
 #define GRACE_S 10
 
+/* Schedules may stay due for long. So the polls read all due schedules in pages, and then begin again. */
+struct schedule_pass {
+    size_t pages;     /* that have arrived */
+    int64_t began_at; /* time of the first poll */
+    int64_t first;    /* the least search_at */
+    /* The last schedule. The next page begins after it. */
+    int64_t search_at;
+    int64_t id;
+};
+
 static struct {
     struct task task;
     struct list firing; /* struct firing: read, and not finished */
     size_t firing_count;
     int64_t from;    /* no tick before it is due */
+    bool all;        /* the next pass reads from the beginning */
     int64_t now;     /* time of the running poll */
     int64_t next_at; /* clock_db(): time of the next poll */
+    struct schedule_pass pass;
 } schedule_search = {
     .task = { .op = &op_due_schedules, .rows = 1 },
     .firing = { &schedule_search.firing, &schedule_search.firing },
-    .from = TIME_BEGINNING,
+    .all = true,
     .next_at = TIME_BEGINNING,
 };
 
@@ -79,8 +91,9 @@ static void schedule_look_at(int64_t us) {
         schedule_search.next_at = us;
 }
 
+/* It does not end the pass, because frequent changes would keep the polls at their first page. */
 void schedule_look(void) {
-    schedule_search.from = TIME_BEGINNING;
+    schedule_search.all = true;
     schedule_search.next_at = clock_db();
 }
 
@@ -368,30 +381,66 @@ OPERATION(fire_schedules, .begin = fire_begin, .encode = fire_encode, .done = fi
 
 /* ---- polls ---- */
 
-static void schedule_look_begin(struct params *p) {
-    schedule_search.now = clock_db();
-    schedule_search.next_at = schedule_search.now + LOOK_US;
-    params_set_time(p, 0, schedule_search.from);
-    params_set_time(p, 1, schedule_search.now);
-    params_set_int4(p, 2, LIMIT);
+/* After a failed poll, the pass has begun already. */
+static void pass_begin(void) {
+    int64_t now = schedule_search.now;
+
+    schedule_search.pass = (struct schedule_pass){
+        .began_at = now,
+        .first = now,
+        .search_at = schedule_search.all ? TIME_BEGINNING : schedule_search.from,
+        .id = INT64_MIN,
+    };
+    schedule_search.all = false;
 }
 
+static void schedule_look_begin(struct params *p) {
+    struct schedule_pass *pass = &schedule_search.pass;
+
+    schedule_search.now = clock_db();
+    schedule_search.next_at = schedule_search.now + LOOK_US;
+    if (pass->began_at == 0)
+        pass_begin();
+    params_set_time(p, 0, pass->search_at);
+    params_set_time(p, 1, schedule_search.now);
+    params_set_int4(p, 2, LIMIT);
+    params_set_int8(p, 3, pass->id);
+}
+
+/* The rows are in no order. */
+static void pass_note(struct schedule_pass *pass, int64_t search_at, int64_t id) {
+    pass->first = int64_least(pass->first, search_at);
+    if (search_at < pass->search_at || (search_at == pass->search_at && id <= pass->id))
+        return;
+    pass->search_at = search_at;
+    pass->id = id;
+}
+
+/* The next pass begins before all schedules that are left. */
+static void pass_end(struct schedule_pass *pass) {
+    schedule_search.from = int64_minus(pass->first, LATE_US);
+    pass->began_at = 0;
+}
+
+/* A pass does not reach for schedules that became due after its begin. Else it might never end. */
 static void schedule_look_done(struct task *t, const PGresult *rows) {
-    int64_t first = schedule_search.now;
+    struct schedule_pass *pass = &schedule_search.pass;
     int due = 0;
 
     (void)t;
     for (; due < PQntuples(rows) && !row_null(rows, due, COL_DUE_SCHEDULES_ID); due++) {
-        first = int64_least(first, row_time(rows, due, COL_DUE_SCHEDULES_SEARCH_AT));
+        pass_note(pass, row_time(rows, due, COL_DUE_SCHEDULES_SEARCH_AT),
+                  row_int8(rows, due, COL_DUE_SCHEDULES_ID));
         if (!is_firing(rows, due))
             fire_if_readable(rows, due);
     }
-    /* The next poll begins before all schedules that are left. */
-    schedule_search.from = int64_minus(first, LATE_US);
-    if (due == LIMIT)
+    pass->pages++;
+    if (due == LIMIT || pass->pages > 1)
         schedule_look_at(schedule_search.now + LOCKED_US);
     else if (PQntuples(rows) > 0 && !row_null(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH))
         schedule_look_at(row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_SEARCH));
+    if (due < LIMIT || pass->search_at > pass->began_at)
+        pass_end(pass);
 }
 
 static void schedule_look_fail(struct task *t, const struct op_error *err) {

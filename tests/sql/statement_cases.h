@@ -670,19 +670,24 @@ static const struct stmt_case cases[] = {
       .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - - - - - - - "
               "{\"tick\": \"2030-01-01T12:00:00Z\"}" },
     { SQL_DUE_SCHEDULES, "the due schedules from a time on, and the next one", .setup = FOUR_SCHEDULES,
-      .params = { "@11:30:00", "@13:00:00", "3" },
+      .params = { "@11:30:00", "@13:00:00", "3", "0" },
       .rows = "14:00:00 1 1 13:00:00 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -; "
               "14:00:00 3 1 12:00:00 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -" },
     { SQL_DUE_SCHEDULES, "a full page has no time of the next search", .setup = FOUR_SCHEDULES,
-      .params = { "@11:30:00", "@13:00:00", "2" },
+      .params = { "@11:30:00", "@13:00:00", "2", "0" },
       .rows = "- 1 1 13:00:00 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -; "
               "- 3 1 12:00:00 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -" },
-    { SQL_DUE_SCHEDULES, "no schedule is due, and none comes", .params = { "@11:30:00", "@13:00:00", "2" },
-      .rows = "- - - - - - - - - - - - - - - -" },
+    { SQL_DUE_SCHEDULES, "the page after a schedule, in the order of times and numbers",
+      .setup = A_SCHEDULE
+      "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'") "; " SCHEDULE_OF("'c'", "'2030-01-01 11:00+00'"),
+      .params = { "@12:00:00", "@13:00:00", "2", "1" },
+      .rows = "- 2 1 12:00:00 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t - -" },
+    { SQL_DUE_SCHEDULES, "no schedule is due, and none comes",
+      .params = { "@11:30:00", "@13:00:00", "2", "0" }, .rows = "- - - - - - - - - - - - - - - -" },
     { SQL_DUE_SCHEDULES, "schedules of seconds have the search time of their minute",
       .setup = OF_SECONDS("'a'", "'2030-01-01 13:00:20+00'") "; " OF_SECONDS(
           "'b'", "'2030-01-01 13:00:50+00'") "; " SCHEDULE_OF("'c'", "'2030-01-01 14:00+00'"),
-      .params = { "@12:59:00", "@13:00:20", "2" },
+      .params = { "@12:59:00", "@13:00:20", "2", "0" },
       .rows = "13:00:50 1 1 13:00:20 13:00:00 @every 5s \"q\" 1 60 3600 0 - 0 t - -" },
     { SQL_FIRE_SCHEDULES, "several jobs of a schedule, none of another", .jobs = "1/0/1",
       .setup = A_SCHEDULE "; " SCHEDULE_OF(

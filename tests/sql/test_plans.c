@@ -124,7 +124,7 @@ static const struct planned planned[] = {
     { SQL_SCAN_RETAINED, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000, '{\"a\":null}', 'x'" },
     { SQL_EXPIRED_RETAINED, 0, "now()" },
     { SQL_EMPTY_RETAINED, NO_PLAN, NULL },
-    { SQL_DUE_SCHEDULES, HOT, "now() - interval '1 minute', now(), 100" },
+    { SQL_DUE_SCHEDULES, HOT, "now() - interval '1 minute', now(), 100, 0" },
     { SQL_DROP_SCHEDULE, 0, "'{a}'" },
     { SQL_FIRE_SCHEDULES, HOT | SORTS,
       "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', now(), "

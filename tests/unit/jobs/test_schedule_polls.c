@@ -34,6 +34,16 @@ static const struct fake_statement *polled(void) {
     return fake_sent(reader(), 0);
 }
 
+static void assert_page_after(const struct fake_statement *st, int64_t search_at, int64_t id) {
+    assert_true(fake_scalar(st, 0) + EPOCH_US == search_at);
+    assert_true(fake_scalar(st, 3) == id);
+}
+
+static void assert_begins(const struct fake_statement *st) {
+    assert_true(fake_scalar(st, 0) == INT64_MIN);
+    assert_true(fake_scalar(st, 3) == INT64_MIN);
+}
+
 static PGresult *page(void) {
     return fake_rows(COL_DUE_SCHEDULES_OVERLAP + 1);
 }
@@ -126,12 +136,54 @@ static void test_a_changed_schedule_is_fired(void **state) {
     assert_int_equal(fired(1), 1);
 }
 
+/* ---- pages ---- */
+
+#define LIMIT 100
+
+/* Many schedules that stay due do not keep the later ones from being read. */
+static void test_pages_of_due_schedules(void **state) {
+    PGresult *rows = page();
+    int64_t at = clock_db() - US_PER_S;
+
+    (void)state;
+    polled();
+    for (int64_t id = LIMIT; id > 0; id--)
+        is_due(rows, id, 1, at);
+    answer_poll(rows);
+    (void)fired(LIMIT);
+    assert_page_after(polled(), at, LIMIT);
+    rows = page();
+    is_due(rows, LIMIT + 1, 1, at);
+    answer_poll(rows);
+    assert_true(schedule_next_turn() <= clock_db() + US_PER_S);
+    assert_int_equal(fired(1), LIMIT + 1);
+    assert_begins(polled());
+    answer_poll(page());
+}
+
+/* Schedules that become due during a pass wait for the next one. */
+static void test_a_pass_ends(void **state) {
+    PGresult *rows = page();
+    int64_t later = clock_db() + US_PER_S;
+
+    (void)state;
+    polled();
+    for (int64_t id = 1; id <= LIMIT; id++)
+        is_due(rows, id, 1, later);
+    answer_poll(rows);
+    (void)fired(LIMIT);
+    assert_begins(polled());
+    answer_poll(page());
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_polls_go_on_while_a_tick_is_fired),
         TEST(test_a_changed_schedule_is_fired),
+        TEST(test_pages_of_due_schedules),
+        TEST(test_a_pass_ends),
     };
 
     return cmocka_run_group_tests_name("polls of schedules", tests, group_start, fake_batch_stop);
