@@ -14,6 +14,7 @@
 #include "base/stats.h"
 #include "config/memory_budget.h"
 #include "pg/conninfo_hosts.h"
+#include "pg/host_addresses.h"
 #include "pg/session.h"
 #include "pg/txn_bounds.h"
 
@@ -374,7 +375,14 @@ static void look_after(struct db_conn *conn) {
 
 /* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both. */
 static bool conn_may_connect(const struct db_conn *conn) {
-    return conn->kind != CONN_LARGE || db.conns[CONN_WRITE]->state >= DB_READY;
+    return (conn->kind != CONN_LARGE || db.conns[CONN_WRITE]->state >= DB_READY) && addresses_ready();
+}
+
+static void connect_or_wait(struct db_conn *conn) {
+    if (conn_may_connect(conn))
+        conn_connect(conn);
+    else
+        conn_arm_timer(conn, BACKOFF_FIRST_US);
 }
 
 static void on_db_timer(evutil_socket_t fd, short what, void *arg) {
@@ -382,10 +390,8 @@ static void on_db_timer(evutil_socket_t fd, short what, void *arg) {
 
     (void)fd;
     (void)what;
-    if (conn->state == DB_DOWN && conn_may_connect(conn))
-        conn_connect(conn);
-    else if (conn->state == DB_DOWN)
-        conn_arm_timer(conn, BACKOFF_FIRST_US);
+    if (conn->state == DB_DOWN)
+        connect_or_wait(conn);
     else if (conn->state < DB_READY)
         conn_connect_timer(conn);
     else
@@ -808,7 +814,7 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
     conn->backoff_us = BACKOFF_FIRST_US;
     conn->retry_event = event_new(db.base, -1, 0, on_db_timer, conn);
     db.conns[kind] = conn;
-    conn_connect(conn);
+    connect_or_wait(conn);
     return conn;
 }
 

@@ -10,11 +10,14 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "pg/db.h"
+#include "pg/host_addresses.h"
 #include "pg/primary_select.h"
 #include "pg/session.h"
 #include "sql_gen.h"
 
 #define RETRY_US US_PER_S
+/* Pause while host names are looked up. */
+#define LOOKUP_PAUSE_US (20 * US_PER_MS)
 #define PATIENCE_US (5 * US_PER_S)
 /* Seconds until a sent notification must come back. */
 #define POLLING_TICKS 5
@@ -93,6 +96,10 @@ static void broken(void) {
 }
 
 static void connect_bus(void) {
+    if (!addresses_ready()) {
+        arm(LOOKUP_PAUSE_US);
+        return;
+    }
     bus.host = primary_host_number();
     bus.conn = session_connect(bus.host, "channel");
     bus.state = CHANNEL_CONNECTING;

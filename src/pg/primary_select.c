@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/db_private.h"
+#include "pg/host_addresses.h"
 #include "pg/session.h"
 
 /* The time between two rounds of probes of the other hosts. While all connections get results, only every second round
@@ -176,6 +177,7 @@ static void on_primary_timer(evutil_socket_t fd, short what, void *arg) {
 
 void primary_init(const char *conninfo) {
     hosts_init(conninfo);
+    addresses_init();
     primary.timer = event_new(db.base, -1, 0, on_primary_timer, NULL);
     probe_in(ROUND_US);
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/node.h"
 #include "pg/conninfo_hosts.h"
+#include "pg/host_addresses.h"
 
 struct session_name session_name(const char *what) {
     struct session_name name;
@@ -41,10 +42,12 @@ static void log_notice_of(void *arg, const char *message) {
 PGconn *session_connect(size_t host, const char *what) {
     struct session_name name = session_name(what);
     struct host_options all, given;
+    struct address_list list;
     size_t count = defaults(&all);
     PGconn *conn;
 
     hosts_options(host, &given);
+    addresses_set(host, &given, &list);
     for (size_t i = 0; given.keys[i] != NULL && count < HOSTS_OPTIONS - 3; i++)
         session_set(&all, &count, given.keys[i], given.values[i]);
     session_set(&all, &count, "application_name", name.text);

@@ -12,8 +12,8 @@ struct session_name {
 /* what: the purpose, such as "write" or "probe". The name also contains the first digits of this server's ID. */
 struct session_name session_name(const char *what);
 
-/* Begins a connection to a host (conninfo_hosts.h) with the name for what. The caller polls it with PQconnectPoll(). Never
- * NULL. */
+/* Begins a connection to a host (conninfo_hosts.h) with the name for what. It does not wait for a name server:
+ * host_addresses.h. The caller polls it with PQconnectPoll(). Never NULL. */
 PGconn *session_connect(size_t host, const char *what);
 
 #endif
