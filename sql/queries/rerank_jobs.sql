@@ -55,11 +55,13 @@ renamed as (
       and k.id = g.id
 ),
 followed as (
-    update pgdisque.flow_job as f
-    set rank = g.to_rank, turn = f.turn + 1
+    -- The row exists. The delete may have waited for the session that inserted it, so an update would not see it.
+    insert into pgdisque.flow_job as f (id, queue_id, rank, expires_at, retry)
+    select g.id, g.queue_id, g.to_rank, g.expires_at, g.retry
     from gone as g
     where g.in_flow
-      and f.id = any (array[g.id])
+    on conflict (id) do update
+    set rank = excluded.rank, turn = f.turn + 1
 )
 select
     g.ordinal::integer, true as is_moved,

@@ -1,0 +1,58 @@
+/* Statements about predecessors, while another session adds jobs that wait for these. */
+#include "flow_cases.h"
+#include "session.h"
+
+static PGconn *a, *b;
+
+static int open_sessions(void **state) {
+    const char *database = database_new();
+
+    (void)state;
+    a = session_open(database);
+    b = session_open(database);
+    return 0;
+}
+
+static int close_sessions(void **state) {
+    (void)state;
+    PQfinish(a);
+    PQfinish(b);
+    return 0;
+}
+
+#define FLOW_RANKS "select string_agg(id || ':' || rank, ' ' order by id) from pgdisque.flow_job"
+
+#define AFTER_1 ADD_2("2", "0", "2"), "{1}", "{1}", "{0}", "{1}", NOW, "false"
+
+/* The first session adds job 2, which waits for job 1, and does not commit. */
+static void add_successor(const char *verdict) {
+    assert_string_equal(sql(a, "begin"), "");
+    assert_string_equal(CALL(a, SQL_ADD_IN_FLOW, AFTER_1), verdict);
+}
+
+static void end_adding(void) {
+    assert_true(waits_for_lock(b));
+    assert_string_equal(sql(a, "commit"), "");
+}
+
+/* By its old rank the predecessor would seem to have ended. */
+static void a_predecessor_gets_another_rank(void **state) {
+    (void)state;
+    jobs_put(a, "1/0/1");
+    add_successor("1 2");
+    SEND(b, SQL_RERANK_JOBS, "{1}", "{0}", "{1}", "{-5}", NOW);
+    end_adding();
+    assert_string_equal(call_result(b), "1 t t 13:00:00 60 13:00:00");
+    assert_string_equal(sql(a, FLOW_RANKS), "1:-5 2:0");
+    assert_string_equal(CALL(b, SQL_STUCK_FLOWS, NOW, "0", "10"), "2 f");
+}
+
+#define SESSIONS(test) cmocka_unit_test_setup_teardown(test, open_sessions, close_sessions)
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        SESSIONS(a_predecessor_gets_another_rank),
+    };
+
+    return run_sql_suite("flow_sessions", tests, sizeof(tests) / sizeof(tests[0]));
+}
