@@ -38,11 +38,9 @@ begin
 end
 $$;
 
--- Gives predecessors their rows in flow_job, and locks these rows against the count of their ends.
-create or replace function pgdisque.api_follow(predecessors text[]) returns bigint[]
+-- Gives predecessors their rows in flow_job, as add_in_flow.sql.
+create or replace function pgdisque.api_enter_flow(predecessors text[]) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
-declare
-    ids bigint[];
 begin
     with marked as (
         update pgdisque.job as j
@@ -59,6 +57,17 @@ begin
     select m.id, m.queue_id, m.rank, m.expires_at, m.retry, m.outcome
     from marked as m
     on conflict on constraint flow_job_pkey do nothing;
+    -- The change of a dead letter tells a session that revives it of the new row.
+    with died as (
+        update pgdisque.dead_job as d
+        set retry = d.retry
+        from pgdisque.api_keys(predecessors) as k
+        where d.queue_id = any (array[k.queue_id])
+          and d.rank = k.rank
+          and d.id = k.id
+          and not exists (select from pgdisque.flow_job as f where f.id = any (array[d.id]))
+        returning d.id, d.queue_id, d.rank, d.expires_at, d.retry, d.error
+    )
     insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome, result, ended_at, is_settled)
     select e.id, e.queue_id, e.rank, e.expires_at, e.retry, e.outcome, e.result, clock_timestamp(), true
     from (
@@ -68,21 +77,34 @@ begin
         where r.keep_until > clock_timestamp()
         union all
         select d.id, d.queue_id, d.rank, d.expires_at, d.retry, 2, d.error
-        from pgdisque.api_keys(predecessors) as k
-        join pgdisque.dead_job as d on d.queue_id = k.queue_id and d.rank = k.rank and d.id = k.id
+        from died as d
     ) as e
     on conflict on constraint flow_job_pkey do nothing;
-    select array_agg(f.id) into ids
-    from (
-        select g.id
-        from pgdisque.flow_job as g
-        where g.id in (select k.id from pgdisque.api_keys(predecessors) as k)
-        for key share of g
-    ) as f;
-    if coalesce(cardinality(ids), 0) < (select count(distinct p) from unnest(predecessors) as p) then
-        raise exception 'NOJOB AFTER names a job that is unknown' using errcode = 'invalid_parameter_value';
-    end if;
-    return ids;
+end
+$$;
+
+-- Gives predecessors their rows in flow_job, and locks these rows against the count of their ends. Another session may
+-- end or revive a predecessor just now: the next try sees the effect.
+create or replace function pgdisque.api_follow(predecessors text[]) returns bigint[]
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+    wanted constant bigint := (select count(distinct p) from unnest(predecessors) as p);
+    ids bigint[];
+begin
+    for try in 1..3 loop
+        perform pgdisque.api_enter_flow(predecessors);
+        select array_agg(f.id) into ids
+        from (
+            select g.id
+            from pgdisque.flow_job as g
+            where g.id in (select k.id from pgdisque.api_keys(predecessors) as k)
+            for key share of g
+        ) as f;
+        if coalesce(cardinality(ids), 0) >= wanted then
+            return ids;
+        end if;
+    end loop;
+    raise exception 'NOJOB AFTER names a job that is unknown' using errcode = 'invalid_parameter_value';
 end
 $$;
 

@@ -237,7 +237,7 @@ begin
         order by d.queue_id, d.rank, d.id
         -- Skips a job whose unique key another job has taken since then.
         on conflict do nothing
-        returning queue_id, rank, id, expires_at, wake_at
+        returning queue_id, rank, id, expires_at, wake_at, retry, in_flow
     ),
     {{resume(back)}},
     gone as (

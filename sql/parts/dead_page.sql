@@ -1,5 +1,7 @@
 -- dead_page(): page, the dead jobs that the statement looks at; found, those that the filters match; looked, the last
 -- job of both
+--
+-- is_changed: another session has changed the job since the statement began.
 page as materialized (
     select d.ctid as place, d.rank, d.id
     from pgdisque.dead_job as d
@@ -9,7 +11,7 @@ page as materialized (
     limit $4::integer
 ),
 found as materialized (
-    select d.*
+    select d.*, d.ctid <> all (array(select p.place from page as p)) as is_changed
     from pgdisque.dead_job as d
     where d.ctid = any (array(select p.place from page as p))
       and ($8::integer is null or d.died_at <= $5::timestamptz - $8::integer * interval '1 second')

@@ -1,6 +1,6 @@
 -- resume(revived): revived jobs have not ended for their batches, and for the successors that they hold
 --
--- revived has the columns queue_id, id and expires_at.
+-- revived has the columns queue_id, rank, id, expires_at, retry and in_flow.
 flows as materialized (
     select f.id, f.batch_id, f.outcome, f.ended_at, r.queue_id, r.expires_at
     from :revived as r
@@ -19,6 +19,24 @@ resumed as (
         expires_at = w.expires_at
     from flows as w
     where f.id = any (array[w.id])
+),
+-- Rows that are newer than the statement, which an update would not see, and rows that were pruned since then.
+-- Their jobs belong to no batch.
+resumed_newer as (
+    insert into pgdisque.flow_job as f (id, queue_id, rank, expires_at, retry)
+    select r.id, r.queue_id, r.rank, r.expires_at, r.retry
+    from :revived as r
+    where r.in_flow
+      and r.id <> all (array(select w.id from flows as w))
+    on conflict (id) do update
+    set outcome = null,
+        ended_at = null,
+        result = null,
+        is_settled = false,
+        after_failure = false,
+        turn = f.turn + 1,
+        queue_id = excluded.queue_id,
+        expires_at = excluded.expires_at
 ),
 uncounted as (
     update pgdisque.batch as b

@@ -13,8 +13,8 @@
 --         and 2201F, square root of a negative number)
 -- returns: ordinal, verdict (1 added, 2 waits, 3 a predecessor is unknown, 4 the batch is unknown, cancelled or
 --          complete, 5 it was added by an earlier try, 6 cancelled)
--- locks: the jobs without a row in flow_job; the predecessors' rows in flow_job, key-shared; the batches in the
---        order of their ids; a deadlock is repeated by the server
+-- locks: the jobs and dead letters without a row in flow_job; the predecessors' rows in flow_job, key-shared; the
+--        batches in the order of their ids; a deadlock is repeated by the server
 -- index: job_pkey, flow_job_pkey, batch_pkey, dead_pkey, retained_0_pkey and the same of the other partitions
 with wanted as materialized (
     select w.*, coalesce(b.id, f.batch_id) as wanted_batch
@@ -78,15 +78,24 @@ missing as materialized (
     group by n.id
     having not bool_or(n.is_found)
 ),
+-- The change tells a session that revives such a job that the job gets a row in flow_job (resume).
+died as (
+    update pgdisque.dead_job as d
+    set retry = d.retry
+    from missing as p
+    where d.queue_id = any (array[p.queue_id])
+      and d.rank = p.rank
+      and d.id = p.id
+    returning d.id, d.queue_id, d.rank, d.expires_at, d.retry, d.error
+),
 past as (
     select p.queue_id, p.rank, p.id, r.expires_at, r.retry, 1 as outcome, r.result
     from missing as p
     join pgdisque.retained as r on r.queue_id = any (array[p.queue_id]) and r.rank = p.rank and r.id = p.id
     where r.keep_until > $23::timestamptz
     union all
-    select p.queue_id, p.rank, p.id, d.expires_at, d.retry, 2, d.error
-    from missing as p
-    join pgdisque.dead_job as d on d.queue_id = any (array[p.queue_id]) and d.rank = p.rank and d.id = p.id
+    select d.queue_id, d.rank, d.id, d.expires_at, d.retry, 2, d.error
+    from died as d
 ),
 seen as (
     insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome, result, ended_at, is_settled)

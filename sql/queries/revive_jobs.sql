@@ -3,12 +3,18 @@
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, expires_at; the revived jobs, in no order
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
--- index: dead_pkey
-with found as materialized (
-    select
-        k.ordinal, d.*, {{revived_until(d, $4::timestamptz)}} as next_expires_at
+-- index: dead_pkey, flow_job_pkey
+with wanted as materialized (
+    select k.ordinal, d.queue_id, d.rank, d.id, d.ctid as place
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
+),
+found as materialized (
+    select
+        w.ordinal, d.*, {{revived_until(d, $4::timestamptz)}} as next_expires_at,
+        d.ctid <> w.place as is_changed
+    from wanted as w
+    join pgdisque.dead_job as d on d.queue_id = any (array[w.queue_id]) and d.rank = w.rank and d.id = w.id
     for update of d
 ),
 revived as (
@@ -18,10 +24,10 @@ revived as (
     select
         f.id, $4::timestamptz, f.next_expires_at, f.next_expires_at, f.queue_id, f.retry, f.delay, f.nacks,
         f.additional_deliveries + 1, f.rank, f.replicate, f.attempts, f.backoff, f.error, f.unique_key, f.body,
-        {{is_in_flow(f)}}, {{metadata(f)}}
+        {{goes_on_in_flow(f)}}, {{metadata(f)}}
     from found as f
     on conflict do nothing
-    returning queue_id, rank, id, expires_at
+    returning queue_id, rank, id, expires_at, retry, in_flow
 ),
 gone as (
     delete from pgdisque.dead_job as d

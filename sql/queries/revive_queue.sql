@@ -32,11 +32,11 @@ revived as (
         case when $12::timestamptz is null then p.to_expires_at else p.to_ready_at end,
         coalesce($11::integer, p.queue_id), p.retry, p.delay, p.nacks, p.additional_deliveries + 1, p.rank, p.replicate,
         p.attempts, p.backoff, p.error, case when $11::integer is null then p.unique_key end, p.body,
-        {{is_in_flow(p)}}, {{metadata(p)}}
+        {{goes_on_in_flow(p)}}, {{metadata(p)}}
     from placed as p
     order by p.rank, p.id
     on conflict do nothing
-    returning queue_id, rank, id, expires_at, wake_at
+    returning queue_id, rank, id, expires_at, wake_at, retry, in_flow
 ),
 gone as (
     delete from pgdisque.dead_job as d

@@ -175,6 +175,43 @@ static void ends_of_new_predecessors_are_noted(void **state) {
          "id");
 }
 
+static const char *dead_letter(void) {
+    const char *id = forever(sql(a, "select pgdisque.add_job('q', '1')"));
+
+    done(a, DIES);
+    return id;
+}
+
+/* The transaction that adds the successor is open when the dead letter is revived. */
+static void new_successors_hold_a_revived_job(void **state) {
+    const char *id = dead_letter();
+
+    (void)state;
+    done(a, "begin");
+    sql(a, "select pgdisque.add_job_after('r', '2', array['%s'], on_fail => 'hold')", id);
+    assert_int_equal(PQsendQuery(b, text_of("select pgdisque.enqueue_jobs(array['%s'])", id)), 1);
+    assert_true(waits_for_lock(b));
+    done(a, "commit");
+    assert_string_equal(call_result(b), "1");
+    does(a, "- f; - f", "select outcome, is_settled from pgdisque.flow_job");
+    does(a, "t", "select in_flow from pgdisque.job");
+}
+
+/* The transaction that revives the dead letter is open when a successor is added. */
+static void jobs_follow_a_revived_job(void **state) {
+    const char *id = dead_letter();
+
+    (void)state;
+    done(a, "begin; select pgdisque.revive('q')");
+    assert_int_equal(
+        PQsendQuery(b, text_of("select pgdisque.add_job_after('r', '2', array['%s']) is not null", id)), 1);
+    assert_true(waits_for_lock(b));
+    done(a, "commit");
+    assert_string_equal(call_result(b), "t");
+    does(a, "- f; - f", "select outcome, is_settled from pgdisque.flow_job");
+    does(a, "t", "select in_flow from pgdisque.job");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
 
 int main(void) {
@@ -183,6 +220,7 @@ int main(void) {
         TEST(dead_letters_hold_and_cancel),       TEST(revived_jobs_count_again),
         TEST(a_cancelled_batch_takes_no_jobs),    TEST(a_cancelled_job_of_a_batch_closes_it),
         TEST(a_cancel_finds_new_inner_batches),   TEST(ends_of_new_predecessors_are_noted),
+        TEST(new_successors_hold_a_revived_job),  TEST(jobs_follow_a_revived_job),
     };
 
     return run_sql_suite("api_flows", tests, sizeof(tests) / sizeof(tests[0]));

@@ -47,11 +47,59 @@ static void a_predecessor_gets_another_rank(void **state) {
     assert_string_equal(CALL(b, SQL_STUCK_FLOWS, NOW, "0", "10"), "2 f");
 }
 
+#define FLOWS_AND_JOB                                                                                     \
+    "select (select string_agg(concat_ws(':', id, queue_id, outcome, is_settled), ' ' order by id) from " \
+    "pgdisque.flow_job) || ', ' || (select in_flow from pgdisque.job)"
+
+/* The successor still waits for the revived job. */
+static void a_dead_predecessor_is_revived(void **state) {
+    (void)state;
+    jobs_put(a, "");
+    sql(a, "call test.die('1/0/1 attempts=2')");
+    add_successor("1 2");
+    assert_string_equal(CALL(b, SQL_REVIVE_QUEUE, "1", "-32768", "-9223372036854775808", "9", NOW), "0 1 -");
+    SEND(b, SQL_REVIVE_JOBS, "{1}", "{0}", "{1}", NOW);
+    end_adding();
+    assert_string_equal(call_result(b), "1 13:00:00");
+    assert_string_equal(sql(a, FLOWS_AND_JOB), "1:1:f 2:1:f, true");
+    assert_string_equal(CALL(b, SQL_STUCK_HOLDS, "0", "10"), "1 f");
+}
+
+/* A change of a dead letter may have given it a row in flow_job, so the revived job gets one. */
+static void an_edited_dead_letter_is_revived(void **state) {
+    (void)state;
+    jobs_put(a, "");
+    sql(a, "call test.die('1/0/1 attempts=2')");
+    sql(a, "begin");
+    sql(a, "update pgdisque.dead_job set body = 'y'");
+    SEND(b, SQL_REVIVE_JOBS, "{1}", "{0}", "{1}", NOW);
+    end_adding();
+    assert_string_equal(call_result(b), "1 13:00:00");
+    assert_string_equal(sql(a, FLOWS_AND_JOB), "1:1:f, true");
+}
+
+/* The next try finds the job in its queue. */
+static void a_predecessor_comes_back_from_the_dead(void **state) {
+    (void)state;
+    jobs_put(a, "");
+    sql(a, "call test.die('1/0/1 attempts=2')");
+    sql(a, "begin");
+    assert_string_equal(CALL(a, SQL_REVIVE_JOBS, "{1}", "{0}", "{1}", NOW), "1 13:00:00");
+    SEND(b, SQL_ADD_IN_FLOW, AFTER_1);
+    end_adding();
+    assert_string_equal(call_result(b), "1 3");
+    assert_string_equal(CALL(b, SQL_ADD_IN_FLOW, AFTER_1), "1 2");
+    assert_string_equal(sql(a, FLOWS_AND_JOB), "1:1:f 2:1:f, true");
+}
+
 #define SESSIONS(test) cmocka_unit_test_setup_teardown(test, open_sessions, close_sessions)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
         SESSIONS(a_predecessor_gets_another_rank),
+        SESSIONS(a_dead_predecessor_is_revived),
+        SESSIONS(an_edited_dead_letter_is_revived),
+        SESSIONS(a_predecessor_comes_back_from_the_dead),
     };
 
     return run_sql_suite("flow_sessions", tests, sizeof(tests) / sizeof(tests[0]));
