@@ -5,6 +5,9 @@ set local search_path = pg_catalog, pg_temp;
 -- Returns the id of a queue, and its pause. A missing queue is created if make is true, otherwise the id is
 -- null. Until the transaction commits, other SQL sessions wait for the new queue. Servers do not wait, they try
 -- again (open_queues.sql takes the same lock).
+--
+-- If make is true, the transaction may add rows with that id. No server drops a queue once sql_job was used
+-- (drop_queues.sql), which therefore comes before the search.
 create or replace function pgdisque.api_queue(
     name bytea, make boolean, out queue_id integer, out pause smallint, out is_new boolean
 )
@@ -14,6 +17,9 @@ begin
         raise exception 'ERR queue name is longer than 65536 bytes' using errcode = 'invalid_parameter_value';
     end if;
     is_new := false;
+    if make and not (select s.is_called from pgdisque.sql_job as s) then
+        perform nextval('pgdisque.sql_job');
+    end if;
     for step in 1..2 loop
         select q.id, q.pause into queue_id, api_queue.pause
         from pgdisque.queue as q

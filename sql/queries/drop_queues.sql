@@ -11,7 +11,7 @@ with gone as (
       and not exists (select from pgdisque.queue_setting as s where s.queue_id = q.id)
       -- Another server may know the queue's id, and may be about to add a job with it.
       and not exists (select from pgdisque.node as n where n.id <> $2::text and n.left_at is null)
-      -- An SQL transaction may do so, too.
+      -- An SQL transaction may do so, too. api_queue draws a number before it gets the id.
       and not (select s.is_called from pgdisque.sql_job as s)
       and not exists (select from pgdisque.job as j where j.queue_id = q.id)
       and not exists (select from pgdisque.unique_key as k where k.queue_id = q.id)

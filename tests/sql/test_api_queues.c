@@ -454,6 +454,36 @@ static void rates_with_a_period(void **state) {
     does(a, "3", "select count(*) from pgdisque.get_jobs('q', 5)");
 }
 
+/* A dead letter in queue 1, which a job may replace. */
+static void dead_letter_with_a_key(void) {
+    done(a, "insert into pgdisque.queue (name) values ('q')");
+    done(a,
+         "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
+         "additional_deliveries, rank, replicate, unique_key, body) values (1 << 22, now(), now() + interval "
+         "'1 hour', 1, 60, 0, 1, 0, 0, 0, 1, 'k', 'x')");
+}
+
+/* No server may drop the new queue before the transaction ends. */
+static void a_queue_in_use_is_not_dropped(void **state) {
+    static const char *const uses[] = {
+        "select pgdisque.revive('q', to_queue => 'empty')",
+        "select pgdisque.qconfig('empty', 'retry', '5')",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        tables_clear(a);
+        dead_letter_with_a_key();
+        done(a, "insert into pgdisque.queue (name) values ('empty')");
+        done(a, "alter sequence pgdisque.sql_job restart");
+        done(a, "begin");
+        done(a, uses[i]);
+        assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{2}", "x"), "");
+        done(a, "commit");
+    }
+    does(a, "2", "select count(*) from pgdisque.queue");
+}
+
 static void dead_jobs_are_revived(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
@@ -542,6 +572,7 @@ int main(void) {
         TEST(hostile_rates_are_refused),
         TEST(rates_with_a_period),
         TEST(dead_jobs_are_revived),
+        TEST(a_queue_in_use_is_not_dropped),
         TEST(dead_jobs_are_found_changed_and_moved),
         TEST(waiting_jobs_get_another_priority),
     };
