@@ -2,7 +2,7 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- Earlier versions had these functions without headers. A call must find one function only.
+-- Earlier versions had these functions, most without headers. A call must find one function only.
 drop function if exists
     pgdisque.add_job(
         text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text, text, integer),
@@ -16,6 +16,9 @@ drop function if exists
         text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text, text[], integer),
     pgdisque.api_add(
         text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text, text, integer),
+    pgdisque.api_add(
+        text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text, text, integer,
+        jsonb),
     pgdisque.api_insert(
         bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer, integer, integer, bytea, bytea,
         bytea, timestamptz);
@@ -149,7 +152,8 @@ begin
 end
 $$;
 
--- Inserts jobs that differ only in ids and bodies. Jobs of a group wait for their release.
+-- Inserts jobs that differ only in ids and bodies. Jobs of a group wait for their release. A job whose unique key
+-- another session has taken is not inserted.
 create or replace function pgdisque.api_insert(
     ids bigint[], bodies bytea[], queue_id integer, added_at timestamptz, delay integer, retry integer, ttl integer,
     priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea, unique_key bytea,
@@ -157,21 +161,12 @@ create or replace function pgdisque.api_insert(
 ) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
-    insert into pgdisque.job
-        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key,
-         unique_key, unique_until, body, headers)
-    select
-        a.id, case when group_key is null then r.ready_at else 'infinity' end, e.expires_at,
-        case when delay > 0 then r.ready_at when priority > 0 or ttl <> 86400 then e.expires_at end,
-        queue_id, retry, delay, -priority, nullif(attempts, 0), nullif(backoff, 0), deadqueue, group_key,
-        unique_key, unique_until, a.body, nullif(headers, '{}')
-    from unnest(ids, bodies) as a (id, body)
-    cross join lateral (select pgdisque.api_created_at(a.id) + ttl * interval '1 second') as e (expires_at)
-    -- The ready_at is a second in the past, because a server's clock may be late. A claim that does not see the
-    -- job would skip it.
-    cross join (
-        select added_at + case when delay > 0 then delay else -1 end * interval '1 second'
-    ) as r (ready_at);
+    if unique_key is null then
+        {{insert_sql_jobs()}};
+    else
+        {{insert_sql_jobs()}}
+        on conflict do nothing;
+    end if;
 end
 $$;
 
@@ -220,14 +215,17 @@ end
 $$;
 
 -- Takes a unique key until the transaction ends. Returns the ID of the job that has it, or null if the key is
--- free. Other SQL sessions wait for the key. Servers do not wait, they try again (add_unique.sql takes the same
--- lock).
+-- free or null. Other SQL sessions wait for the key. Servers do not wait, they try again (add_unique.sql takes the
+-- same lock).
 create or replace function pgdisque.api_take_key(queue_id integer, unique_key bytea, secret bytea) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     taken_at timestamptz;
     holder text;
 begin
+    if unique_key is null then
+        return null;
+    end if;
     perform pg_advisory_xact_lock(7713, hashtext(encode(unique_key, 'hex') || queue_id));
     taken_at := clock_timestamp();
     update pgdisque.job as j
@@ -256,12 +254,13 @@ begin
 end
 $$;
 
--- Adds jobs that differ only in their bodies. Returns their IDs, in the order of the bodies.
-create or replace function pgdisque.api_add(
+-- Adds jobs that differ only in their bodies. Returns their IDs, in the order of the bodies. If another job has the
+-- unique key, returns that one, which is not new.
+create or replace function pgdisque.api_add_jobs(
     queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
     attempts integer, backoff integer, deadqueue text, group_key text, unique_key text, unique_for integer,
     headers jsonb
-) returns setof text
+) returns table (id text, is_new boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -272,7 +271,6 @@ declare
     settled record;
     key constant bytea := convert_to(unique_key, 'UTF8');
     key_until constant timestamptz := added_at + unique_for * interval '1 second';
-    holder text;
     ids bigint[];
 begin
     perform pgdisque.api_refuse_unique(key, unique_for);
@@ -293,17 +291,28 @@ begin
         queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
     retry := settled.retry;
     ttl := settled.ttl;
-    if key is not null then
-        holder := pgdisque.api_take_key(place.queue_id, key, secret);
-        if holder is not null then
-            return next holder;
+    -- A session that revives a job takes its key without the lock. The insert then waits for that session.
+    for try in 1..5 loop
+        id := pgdisque.api_take_key(place.queue_id, key, secret);
+        if id is not null then
+            is_new := false;
+            return next;
             return;
         end if;
-    end if;
-    ids := array(select pgdisque.api_new_id() from generate_series(1, cardinality(bodies)) order by 1);
-    perform pgdisque.api_insert(
-        ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, settled.attempts, settled.backoff,
-        settled.deadqueue, group_bytes, key, key_until, headers);
+        ids := array(select pgdisque.api_new_id() from generate_series(1, cardinality(bodies)) order by 1);
+        perform pgdisque.api_insert(
+            ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, settled.attempts, settled.backoff,
+            settled.deadqueue, group_bytes, key, key_until, headers);
+        exit when key is null or exists (
+            select
+            from pgdisque.job as j
+            where j.queue_id = place.queue_id
+              and j.rank = -priority
+              and j.id = ids[1]);
+        if try = 5 then
+            raise exception 'ERR other sessions take the unique key all the time' using errcode = 'lock_not_available';
+        end if;
+    end loop;
     if key_until is not null then
         insert into pgdisque.unique_key as k (id, expires_at, until, queue_id, retry, rank, key)
         values (
@@ -321,7 +330,7 @@ begin
     return query
     select pgdisque.api_id(
         secret, null, place.queue_id, (-priority)::smallint, a.id,
-        pgdisque.api_created_at(a.id) + ttl * interval '1 second', retry)
+        pgdisque.api_created_at(a.id) + ttl * interval '1 second', retry), true
     from unnest(ids) with ordinality as a (id, ordinal)
     order by a.ordinal;
 end
@@ -338,9 +347,9 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
 begin
     if unique_keys is null then
-        return query select pgdisque.api_add(
+        return query select a.id from pgdisque.api_add_jobs(
             queue, bodies, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null,
-            unique_for, headers);
+            unique_for, headers) as a;
         return;
     end if;
     if cardinality(unique_keys) <> coalesce(cardinality(bodies), 0) then
@@ -356,9 +365,9 @@ begin
         order by hash
     ) as k;
     for i in 1..coalesce(cardinality(bodies), 0) loop
-        return query select pgdisque.api_add(
+        return query select a.id from pgdisque.api_add_jobs(
             queue, bodies[i:i], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key,
-            unique_keys[i], case when unique_keys[i] is not null then unique_for end, headers);
+            unique_keys[i], case when unique_keys[i] is not null then unique_for end, headers) as a;
     end loop;
 end
 $$;
@@ -386,9 +395,9 @@ create or replace function pgdisque.add_job(
     headers jsonb default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-    select pgdisque.api_add(
+    select a.id from pgdisque.api_add_jobs(
         queue, array[job], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_key,
-        unique_for, headers)
+        unique_for, headers) as a
 $$;
 
 create or replace function pgdisque.add_job(
@@ -399,9 +408,9 @@ create or replace function pgdisque.add_job(
     headers jsonb default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-    select pgdisque.api_add(
+    select a.id from pgdisque.api_add_jobs(
         queue, array[convert_to(job, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue,
-        group_key, unique_key, unique_for, headers)
+        group_key, unique_key, unique_for, headers) as a
 $$;
 
 create or replace function pgdisque.add_job(
@@ -412,9 +421,9 @@ create or replace function pgdisque.add_job(
     headers jsonb default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-    select pgdisque.api_add(
+    select a.id from pgdisque.api_add_jobs(
         queue, array[convert_to(job::text, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue,
-        group_key, unique_key, unique_for, headers)
+        group_key, unique_key, unique_for, headers) as a
 $$;
 
 create or replace function pgdisque.add_jobs(

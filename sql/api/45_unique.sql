@@ -87,6 +87,7 @@ create or replace function pgdisque.add_unique_job(
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
     place record;
+    is_new boolean := false;
 begin
     if unique_key is null then
         raise exception 'ERR unique_key must not be null' using errcode = 'null_value_not_allowed';
@@ -101,10 +102,13 @@ begin
     perform pgdisque.api_refuse_paused(place.pause);
     id := pgdisque.api_take_key(place.queue_id, convert_to(unique_key, 'UTF8'), pgdisque.api_secret());
     if id is null then
-        outcome := 'added';
-        id := pgdisque.api_add(
+        select a.id, a.is_new into id, is_new
+        from pgdisque.api_add_jobs(
             queue, array[job], coalesce(delay, 0), retry, ttl, priority, true, attempts, backoff, deadqueue,
-            group_key, unique_key, unique_for, headers);
+            group_key, unique_key, unique_for, headers) as a;
+    end if;
+    if is_new then
+        outcome := 'added';
         if until_start then
             update pgdisque.job as j
             set unique_start = true

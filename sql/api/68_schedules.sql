@@ -283,10 +283,11 @@ begin
             s.ttl, s.priority, null, coalesce(s.attempts, 0), coalesce(s.backoff, 0),
             {{tick_header(s.headers, ran_at)}}, pgdisque.queue_name(s.deadqueue), pgdisque.queue_name(s.group_key));
     end if;
-    return pgdisque.api_add(
+    return a.id
+    from pgdisque.api_add_jobs(
         pgdisque.queue_name(s.queue), array[s.body], s.delay, s.retry, s.ttl, s.priority, true, coalesce(s.attempts, 0),
         coalesce(s.backoff, 0), pgdisque.queue_name(s.deadqueue), pgdisque.queue_name(s.group_key),
-        pgdisque.queue_name(s.unique_key), null, {{tick_header(s.headers, ran_at)}});
+        pgdisque.queue_name(s.unique_key), null, {{tick_header(s.headers, ran_at)}}) as a;
 end
 $$;
 

@@ -484,6 +484,27 @@ static void a_queue_in_use_is_not_dropped(void **state) {
     does(a, "2", "select count(*) from pgdisque.queue");
 }
 
+/* The transaction that revives the job is open when a job with its key is added. */
+static void a_revived_job_has_its_key(void **state) {
+    static const char *const adds[] = {
+        "select pgdisque.add_job('q', 'y', unique_key => 'k') is not null",
+        "select outcome = 'existing' from pgdisque.add_unique_job('q', 'y', 'k', until_start => true)",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof adds / sizeof *adds; i++) {
+        tables_clear(a);
+        dead_letter_with_a_key();
+        done(a, "begin");
+        does(a, "1", "select pgdisque.revive('q')");
+        assert_int_equal(PQsendQuery(b, adds[i]), 1);
+        assert_true(waits_for_lock(b));
+        done(a, "commit");
+        assert_string_equal(call_result(b), "t");
+        does(a, "x -", "select convert_from(body, 'UTF8'), unique_start from pgdisque.job");
+    }
+}
+
 static void dead_jobs_are_revived(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
@@ -573,6 +594,7 @@ int main(void) {
         TEST(rates_with_a_period),
         TEST(dead_jobs_are_revived),
         TEST(a_queue_in_use_is_not_dropped),
+        TEST(a_revived_job_has_its_key),
         TEST(dead_jobs_are_found_changed_and_moved),
         TEST(waiting_jobs_get_another_priority),
     };
