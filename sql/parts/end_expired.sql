@@ -10,9 +10,8 @@ kept as (
          backoff, rank, replicate, error, unique_key, body, {{metadata_columns()}})
     select
         g.id, g.expires_at, g.expires_at, g.queue_id, g.retry, g.delay, g.deliveries, g.nacks,
-        g.additional_deliveries, g.attempts, g.backoff, g.rank, g.replicate, 'the time to live ended', g.unique_key,
-        g.body,
-        {{metadata(g)}}
+        g.additional_deliveries, g.attempts, g.backoff, g.rank, g.replicate, 'the time to live ended',
+        case when g.unique_start is not true then g.unique_key end, g.body, {{metadata(g)}}
     from gone as g
     where g.is_dead
     on conflict (queue_id, rank, id) do nothing

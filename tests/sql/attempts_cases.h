@@ -267,6 +267,15 @@ static const struct stmt_case attempts_cases[] = {
                "expires=11:00:00')",
       .params = { "{1}", "{0}", "{0}", "{9}", "9", NOW }, .rows = "1 0 1 11:00:00 11:00:00 60 - t -",
       .left = "", .query = "select count(*) from pgdisque.dead_job where attempts is null", .found = "1" },
+    { SQL_EXPIRE_IN_ORDER, "a dead letter gives back a key that it had until its first delivery",
+      .setup = "insert into pgdisque.queue_setting values (1, 'expired', 'dead'); call test.put('1/0/1 "
+               "expires=11:00:00; 1/0/2 expires=11:00:00'); update pgdisque.job set unique_key = ('k' || "
+               "id)::bytea, "
+               "unique_start = nullif(id = 1, false)",
+      .params = { "{1}", "{0}", "{0}", "{9}", "9", NOW }, .rows = ANY, .left = "",
+      .query = "select string_agg(id || coalesce(encode(unique_key, 'escape'), ''), ' ' order by id) from "
+               "pgdisque.dead_job",
+      .found = "1 2k2" },
     { SQL_RELEASE_HELD, "the last attempt is reported",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3",
       .params = { "{1}", "{0}", "{1}", "{@12:00:30}", NOW }, .rows = "1 t",
