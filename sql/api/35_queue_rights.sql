@@ -56,11 +56,14 @@ end
 $$;
 
 -- The IDs of jobs whose queues the caller has one of the rights on. Functions treat other IDs as unknown jobs. Refuses
--- IDs of another form.
+-- IDs of another form. The result has one dimension, from 1.
 create or replace function pgdisque.api_permitted(ids text[], variadic wanted text[]) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform pgdisque.api_refuse_ids(ids);
+    if array_ndims(ids) > 1 or array_lower(ids, 1) <> 1 then
+        ids := array(select i.id from unnest(ids) with ordinality as i (id, ordinal) order by i.ordinal);
+    end if;
     for i in 1..cardinality(wanted) loop
         if pgdisque.api_may_all(wanted[i]) then
             return ids;

@@ -364,11 +364,13 @@ begin
           and sha256(q.name) = sha256(convert_to(queue, 'UTF8'))
         order by hash
     ) as k;
-    for i in 1..coalesce(cardinality(bodies), 0) loop
-        return query select a.id from pgdisque.api_add_jobs(
-            queue, bodies[i:i], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key,
-            unique_keys[i], case when unique_keys[i] is not null then unique_for end, headers) as a;
-    end loop;
+    return query
+    select a.id
+    from unnest(bodies, unique_keys) with ordinality as n (body, key, at)
+    cross join lateral pgdisque.api_add_jobs(
+        queue, array[n.body], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, n.key,
+        case when n.key is not null then unique_for end, headers) as a
+    order by n.at;
 end
 $$;
 

@@ -104,7 +104,7 @@ begin
         pause := least(0.5, pause * 1.5);
     end loop;
     return query
-    select ids[k.ordinal], coalesce(e.state, 'gone'), e.result
+    select permitted[k.ordinal], coalesce(e.state, 'gone'), e.result
     from unnest(key.queue_ids, key.ranks, key.ids, pending)
         with ordinality as k (queue_id, rank, id, is_pending, ordinal)
     left join lateral pgdisque.api_end(k.queue_id, k.rank, k.id) as e on true

@@ -47,6 +47,15 @@ static void each_of_many_has_its_key(void **state) {
     does(a, "error 22023", "select pgdisque.add_jobs('q', array['a'], unique_for => 5)");
     does(a, "error 22023", "select pgdisque.add_jobs('q', array['a'], unique_keys => array[''])");
     does(a, "", "select pgdisque.add_jobs('q', '{}'::text[], unique_keys => '{}')");
+    does(a, "3",
+         "select count(*) from pgdisque.add_jobs('q', '[0:2]={x,y,z}'::bytea[], unique_keys => "
+         "'[7:9]={kx,ky,kz}')");
+    does(a, "kx; ky; kz",
+         "select convert_from(unique_key, 'UTF8') from pgdisque.job where unique_key >= 'kx' order by 1");
+    does(a, "2",
+         "select count(distinct i) from pgdisque.add_jobs('q', '{{x,y}}'::bytea[], unique_keys => "
+         "'{{kx,ky}}') as i");
+    does(a, "3", "select count(*) from pgdisque.job where unique_key >= 'kx'");
 }
 
 static void a_key_outlives_its_job(void **state) {
@@ -373,6 +382,8 @@ static void waits_for_many_jobs(void **state) {
     assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", second), "1");
     assert_string_equal(call_result(b), "f done; t done");
     does(a, "", "select * from pgdisque.wait_jobs('{}')");
+    assert_string_equal(sql(a, "select id = '%s' from pgdisque.wait_jobs('[0:0]={%s}', 20)", first, first),
+                        "t");
     does(a, "error 22023", "select * from pgdisque.wait_jobs(array_fill('x'::text, array[1001]))");
     done(a, "truncate pgdisque.retained");
     assert_string_equal(sql(a, "select * from pgdisque.wait_jobs(%s)", both), "error P0002");
