@@ -131,6 +131,9 @@ begin
     if value is null then
         raise exception 'ERR value must not be null' using errcode = 'null_value_not_allowed';
     end if;
+    if known.name is null and octet_length(value) > 65536 then
+        raise exception 'ERR queue name is longer than 65536 bytes' using errcode = 'invalid_parameter_value';
+    end if;
     if known.name = 'expired' then
         if lower(value) not in ('drop', 'dead') then
             raise exception 'ERR expired must be drop or dead' using errcode = 'invalid_parameter_value';

@@ -433,6 +433,7 @@ static void settings_of_queues(void **state) {
     does(a, "", "select pgdisque.qconfig('r', 'deadqueue', 's')");
     does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', 'q')");
     does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', 's')");
+    does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', repeat('x', 65537))");
     does(a, "", "select pgdisque.qconfig_reset('q')");
     does(a, "", "select * from pgdisque.qconfig('q')");
     does(a, "", "select pgdisque.qconfig('s', 'deadqueue', 'q')");
