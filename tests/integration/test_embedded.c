@@ -529,7 +529,7 @@ static void the_users_settings_win_and_may_be_wrong(void **state) {
     (void)state;
     use_dir("settings");
     start();
-    PQfinish(connect_within(START_MS));
+    ask_once("show max_locks_per_transaction", "256");
     postmaster_stop();
     assert_true(exists("postgres/postgresql.user.conf"));
     write_file("postgres/postgresql.user.conf", "no_such_setting = 1\n");
