@@ -52,12 +52,14 @@ kept as (
     where t.seconds is not null
 ),
 noted as (
-    update pgdisque.flow_job as f
-    set outcome = coalesce(f.outcome, case when t.worker is null then 3 else 1 end),
-        result = t.result
+    -- As note_failure: the row exists, and may be newer than this statement.
+    insert into pgdisque.flow_job as f (id, queue_id, rank, expires_at, retry, outcome, result)
+    select
+        t.id, t.queue_id, t.rank, t.expires_at, t.retry, case when t.worker is null then 3 else 1 end, t.result
     from timed as t
     where t.in_flow
-      and f.id = any (array[t.id])
+    on conflict (id) do update
+    set outcome = coalesce(f.outcome, excluded.outcome), result = excluded.result
 )
 select
     t.ordinal::integer,

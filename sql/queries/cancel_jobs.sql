@@ -26,7 +26,7 @@ gone as (
       and not old.is_running
     returning
         old.ordinal, j.expires_at, j.retry, {{queued_since(j, $4::timestamptz)}} as queued_since, j.group_key,
-        j.in_flow, j.id
+        j.in_flow, j.queue_id, j.rank, j.id
 ),
 marked as (
     update pgdisque.job as j
@@ -37,17 +37,17 @@ marked as (
       and j.id = old.id
       and old.is_running
       and not old.is_cancelled
-    returning old.ordinal, j.expires_at, j.retry, j.ready_at, j.in_flow, j.id, j.queue_id
+    returning old.ordinal, j.expires_at, j.retry, j.ready_at, j.in_flow, j.queue_id, j.rank, j.id
 ),
 cancelled as materialized (
-    select g.id, g.in_flow
+    select g.queue_id, g.rank, g.id, g.expires_at, g.retry, g.in_flow
     from gone as g
     union all
-    select m.id, m.in_flow
+    select m.queue_id, m.rank, m.id, m.expires_at, m.retry, m.in_flow
     from marked as m
 ),
 noted as (
-    {{note_outcome(cancelled, 3)}}
+    {{note_failure(cancelled, 3, null)}}
 ),
 {{cancel_waiting($4::timestamptz)}}
 select

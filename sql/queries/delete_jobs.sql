@@ -14,10 +14,10 @@ with gone as (
     returning
         k.ordinal::integer,
         {{queued_since(j, $4::timestamptz)}} as queued_since,
-        j.group_key, j.in_flow, j.id
+        j.group_key, j.in_flow, j.queue_id, j.rank, j.id, j.expires_at, j.retry
 ),
 noted as (
-    {{note_outcome(gone, 3)}}
+    {{note_failure(gone, 3, null)}}
 ),
 {{cancel_waiting($4::timestamptz)}}
 select g.ordinal, g.queued_since, g.group_key, g.in_flow, null::boolean as is_waiting

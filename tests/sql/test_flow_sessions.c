@@ -20,6 +20,9 @@ static int close_sessions(void **state) {
     return 0;
 }
 
+#define OUTCOMES                                                                                      \
+    "select string_agg(concat_ws(':', id, outcome, encode(result, 'escape')), ' ' order by id) from " \
+    "pgdisque.flow_job"
 #define FLOW_RANKS "select string_agg(id || ':' || rank, ' ' order by id) from pgdisque.flow_job"
 
 #define AFTER_1 ADD_2("2", "0", "2"), "{1}", "{1}", "{0}", "{1}", NOW, "false"
@@ -45,6 +48,43 @@ static void a_predecessor_gets_another_rank(void **state) {
     assert_string_equal(call_result(b), "1 t t 13:00:00 60 13:00:00");
     assert_string_equal(sql(a, FLOW_RANKS), "1:-5 2:0");
     assert_string_equal(CALL(b, SQL_STUCK_FLOWS, NOW, "0", "10"), "2 f");
+}
+
+/* The end is a failure, and no success without an outcome. */
+static void a_predecessor_dies(void **state) {
+    (void)state;
+    jobs_put(a, "1/0/1 deliveries=2 attempts=2 error=e");
+    add_successor("1 2");
+    SEND(b, SQL_DEAD_LETTER_JOBS, "{1}", "{0}", "{1}", NOW);
+    end_adding();
+    call_result(b);
+    assert_string_equal(sql(a, OUTCOMES), "1:2:e 2");
+}
+
+/* A cancelled job, too, is no success. */
+static void a_predecessor_is_cancelled(void **state) {
+    static const enum sql_stmt statements[] = { SQL_CANCEL_JOBS, SQL_DELETE_JOBS };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        tables_clear(a);
+        jobs_put(a, "1/0/1");
+        add_successor("1 2");
+        SEND(b, statements[i], "{1}", "{0}", "{1}", NOW, i == 0 ? "3" : NULL);
+        end_adding();
+        call_result(b);
+        assert_string_equal(sql(a, OUTCOMES), "1:3 2");
+    }
+}
+
+static void a_predecessor_ends_with_a_result(void **state) {
+    (void)state;
+    jobs_put(a, "1/0/1 ready=12:00:30 deliveries=1 owner=3");
+    add_successor("1 2");
+    SEND(b, SQL_RETAIN_JOBS, "{1}", "{0}", "{1}", "{0}", "{NULL}", "{w}", "{found}", NOW, "3");
+    end_adding();
+    call_result(b);
+    assert_string_equal(sql(a, OUTCOMES), "1:1:found 2");
 }
 
 #define FLOWS_AND_JOB                                                                                     \
@@ -97,6 +137,9 @@ static void a_predecessor_comes_back_from_the_dead(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         SESSIONS(a_predecessor_gets_another_rank),
+        SESSIONS(a_predecessor_dies),
+        SESSIONS(a_predecessor_is_cancelled),
+        SESSIONS(a_predecessor_ends_with_a_result),
         SESSIONS(a_dead_predecessor_is_revived),
         SESSIONS(an_edited_dead_letter_is_revived),
         SESSIONS(a_predecessor_comes_back_from_the_dead),
