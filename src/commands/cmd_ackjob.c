@@ -51,7 +51,7 @@ static void acked(struct task *t, const PGresult *rows, int row, bool kept, int 
     stats.jobs_kept += kept;
     job_left(&(struct job_row){ .key = key,
                                 .queued_since = row_time(rows, row, COL_ACK_JOBS_QUEUED_SINCE),
-                                .id = job_ids_text(r, key),
+                                .id = job_ids_text(t, rows, row),
                                 .group = row_bytes_or_null(rows, row, group_col),
                                 .in_flow = !row_null(rows, row, flow_col),
                                 .result = f != NULL ? f->result : no_result },

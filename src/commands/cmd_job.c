@@ -92,9 +92,11 @@ static void on_dead_lettered(void *arg) {
 }
 
 /* Columns from col on: was_until, wake_at, last. */
-static void requeued(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
+static void requeued(struct task *t, const PGresult *rows, int row, int col) {
+    struct req *r = REQ_OF_TASK(t);
+    struct job_key key = job_ids_key(t, rows, row);
     int64_t was_until = row_time(rows, row, col);
-    struct slice id = job_ids_text(r, key);
+    struct slice id = job_ids_text(t, rows, row);
 
     if (r->cmd->handler == cmd_nack && id.ptr != NULL)
         event_of_id(queue_find_id(key.queue_id), EVENT_NACKED, id);
@@ -122,7 +124,7 @@ static void requeue_ended(struct task *t, const PGresult *rows) {
 /* Columns: ordinal, was_until, wake_at, last. */
 static void requeue_row(struct task *t, const PGresult *rows, int row) {
     if (!job_ids_note_stale(t, rows, row, COL_REQUEUE_JOBS_WAS_UNTIL))
-        requeued(REQ_OF_TASK(t), job_ids_key(t, rows, row), rows, row, COL_REQUEUE_JOBS_WAS_UNTIL);
+        requeued(t, rows, row, COL_REQUEUE_JOBS_WAS_UNTIL);
 }
 
 /* A lease may have ended in the row before the first try, and be held here. Leases of peers are not known. ENQUEUE
@@ -182,7 +184,7 @@ static void requeue_again_row(struct task *t, const PGresult *rows, int row) {
 
     if (job_ids_note_stale(t, rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL))
         return;
-    requeued(r, key, rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
+    requeued(t, rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
     job_ids(r)->hits -= row_bool(rows, row, COL_REQUEUE_JOBS_AGAIN_MISSED);
     if (q != NULL && row_bool(rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_QUEUED) &&
         row_null(rows, row, COL_REQUEUE_JOBS_AGAIN_WAKE_AT))
@@ -324,16 +326,18 @@ static void lease_again(const struct req *r, struct job_key key, int64_t row_unt
         lease_set_holder(key.id, holder);
 }
 
-static void tell_progress(const struct req *r, struct job_key key) {
-    const struct job_ids *ids = job_ids(r);
-    struct slice id = ids->note.ptr == NULL ? ids->note : job_ids_text(r, key);
+static void tell_progress(const struct task *t, const PGresult *rows, int row) {
+    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+    struct slice id = ids->note.ptr == NULL ? ids->note : job_ids_text(t, rows, row);
 
     if (id.ptr != NULL)
-        event_of_progress(queue_find_id(key.queue_id), id, ids->percent, ids->text);
+        event_of_progress(queue_find_id(job_ids_key(t, rows, row).queue_id), id, ids->percent, ids->text);
 }
 
 /* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full, is_cancelled. */
-static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
+static void worked(struct task *t, const PGresult *rows, int row) {
+    struct req *r = REQ_OF_TASK(t);
+    struct job_key key = job_ids_key(t, rows, row);
     int32_t lease = row_int4(rows, row, COL_WORKING_JOBS_LEASE);
     struct lease_change *own = job_ids(r)->own;
     struct lease_holder holder;
@@ -360,7 +364,7 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
     }
     if (own == NULL)
         reply_int(r, lease);
-    tell_progress(r, key);
+    tell_progress(t, rows, row);
     if (lease == 0)
         return;
     if (own != NULL)
@@ -374,7 +378,7 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
 
 static void working_row(struct task *t, const PGresult *rows, int row) {
     if (!job_ids_note_stale(t, rows, row, COL_WORKING_JOBS_LEASE))
-        worked(REQ_OF_TASK(t), job_ids_key(t, rows, row), rows, row);
+        worked(t, rows, row);
 }
 
 static void working_end(struct task *t, const PGresult *rows) {

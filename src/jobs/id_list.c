@@ -180,16 +180,13 @@ bool job_id_names(struct slice text, struct job_key key) {
            found.rank == key.rank;
 }
 
-struct slice job_ids_text(const struct req *r, struct job_key key) {
-    const struct queue *q = queue_find_id(key.queue_id);
+struct slice job_ids_text(const struct task *t, const PGresult *rows, int row) {
+    const struct req *r = REQ_OF_TASK(t);
+    size_t at = task_row(t, rows, row);
 
-    for (int i = 1; events_wanted(q) && i < r->argc; i++) {
-        struct slice id = { r->argv[i].ptr, r->argv[i].len < JOBID_LEN ? r->argv[i].len : JOBID_LEN };
-
-        if (job_id_names(id, key))
-            return id;
-    }
-    return (struct slice){ NULL, 0 };
+    if (job_ids(r)->args == NULL || !events_wanted(queue_find_id(job_ids(r)->keys[at].queue_id)))
+        return (struct slice){ NULL, 0 };
+    return (struct slice){ r->argv[job_ids(r)->args[at]].ptr, JOBID_LEN };
 }
 
 void job_ids_removed(struct task *t) {

@@ -30,7 +30,7 @@ struct job_ids {
     struct slice text;  /* of PROGRESS; ptr NULL: none */
     size_t exhausted;   /* jobs that NACK now makes dead letters */
     void *own;          /* data of the command, or NULL */
-    int *args;          /* per key: the index of its ID in argv; NULL: the request has no command */
+    int *args;          /* per key: the index of its ID in argv; NULL: the IDs are not in argv */
     size_t count;
     struct job_key keys[];
 };
@@ -90,8 +90,9 @@ bool job_ids_is_stale(const struct job_ids *ids, size_t at);
 void job_ids_settle(struct req *r);
 /* Is text an ID of the job? */
 bool job_id_names(struct slice text, struct job_key key);
-/* The ID of the job as r's client gave it. ptr NULL: no events of its queue are sent, or r is the server's own. */
-struct slice job_ids_text(const struct req *r, struct job_key key);
+/* The ID of a row's job as the client gave it, without a token. ptr NULL: no events of its queue are sent, or the
+ * request has no IDs in argv. */
+struct slice job_ids_text(const struct task *t, const PGresult *rows, int row);
 /* Ends the request: replies hits, or -STALE, or -UNKNOWN. */
 void job_ids_end(struct req *r);
 /* op.on_end: settles, replies the hits, and ends the request. */

@@ -1,4 +1,4 @@
-/* ACKJOB with tokens: the replies, and the leases of others, also when the answer is lost. */
+/* ACKJOB with tokens: the replies, events, and leases of others, also after a lost answer. wraps: jobid_parse event_of_id */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +14,38 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/id_list.h"
+#include "notes.h"
+#include "queue/job_events.h"
 #include "queue/lease.h"
+#include "queue/settings.h"
 
 /* Columns of ack_tokens.sql. */
 enum { JOB_ID = 2, TOKEN };
 
 #define JOBS 3
 
+enum jobid_check __real_jobid_parse(struct slice text, struct job_key *key);
+enum jobid_check __wrap_jobid_parse(struct slice text, struct job_key *key);
+void __wrap_event_of_id(const struct queue *q, enum job_event event, struct slice id);
+
+static int parses;          /* IDs that were parsed */
+static struct buf told_ids; /* the ids of the jobs with an event */
+
 static struct op *const ops[] = { &op_ack_jobs, &op_ack_tokens, NULL };
+
+enum jobid_check __wrap_jobid_parse(struct slice text, struct job_key *key) {
+    parses++;
+    return __real_jobid_parse(text, key);
+}
+
+void __wrap_event_of_id(const struct queue *q, enum job_event event, struct slice id) {
+    struct job_key key;
+
+    (void)q;
+    assert_int_equal(event, EVENT_ACKED);
+    assert_int_equal(__real_jobid_parse(id, &key), JOBID_OK);
+    buf_printf(&told_ids, " %lld", (long long)key.id);
+}
 
 static int group_start(void **state) {
     (void)state;
@@ -131,12 +155,32 @@ static void test_lost_and_stale(void **state) {
         assert_true(lease_known(i));
 }
 
+static void expect_told(const char *ids) {
+    char text[100];
+
+    assert_string_equal(notes_take(&told_ids, text, sizeof text), ids);
+}
+
+/* A search of each ID among all would take quadratic time. */
+static void test_events_parse_no_id(void **state) {
+    (void)state;
+    settings_put(queue_named("q1"), SETTING_EVENTS, 1);
+    for (int64_t token = 0; token <= 1; token++) {
+        send_acks((const int64_t[JOBS]){ token, token, token });
+        parses = 0;
+        commit("g-g");
+        assert_int_equal(parses, 0);
+        expect_told("1 3");
+    }
+    buf_free(&told_ids);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_without_tokens_as_ever), TEST(test_tokens_are_sent), TEST(test_replies),
-        TEST(test_lost_after_its_commit),  TEST(test_lost_and_stale),
+        TEST(test_lost_after_its_commit),  TEST(test_lost_and_stale),  TEST(test_events_parse_no_id),
     };
 
     return cmocka_run_group_tests_name("acknowledgements with tokens", tests, group_start, fake_batch_stop);
