@@ -362,3 +362,23 @@ enum jobid_check jobid_parse_token(struct slice text, struct job_key *key, int64
         return JOBID_BAD;
     return jobid_parse((struct slice){ text.ptr, JOBID_LEN }, key);
 }
+
+/* ---- keys of several queues ---- */
+
+static int compare_queues_of_keys(const void *a, const void *b) {
+    const struct job_key *x = a, *y = b;
+
+    return (x->queue_id > y->queue_id) - (x->queue_id < y->queue_id);
+}
+
+void job_keys_sort_queues(struct job_key *keys, size_t count) {
+    qsort(keys, count, sizeof *keys, compare_queues_of_keys);
+}
+
+size_t job_keys_of_queue(const struct job_key *keys, size_t count) {
+    size_t same = 1;
+
+    while (same < count && keys[same].queue_id == keys[0].queue_id)
+        same++;
+    return same;
+}

@@ -44,6 +44,11 @@ static inline bool job_key_before(struct job_key a, struct job_key b) {
     return a.rank != b.rank ? a.rank < b.rank : a.id < b.id;
 }
 
+/* Sorts the keys by their queues. */
+void job_keys_sort_queues(struct job_key *keys, size_t count);
+/* The number of keys at the beginning that are of the first key's queue. count is at least 1. */
+size_t job_keys_of_queue(const struct job_key *keys, size_t count);
+
 /* Sets the key of the cipher. It comes from the database and is the same for all servers. */
 void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);
 

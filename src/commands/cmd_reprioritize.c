@@ -106,12 +106,6 @@ static void reply_ids(struct req *r) {
     req_end(r);
 }
 
-static int compare_queues_of_keys(const void *a, const void *b) {
-    const struct job_key *x = a, *y = b;
-
-    return (x->queue_id > y->queue_id) - (x->queue_id < y->queue_id);
-}
-
 static void moved_in_queue(struct job_key *from, size_t count, int16_t rank) {
     struct queue *q = queue_find_id(from[0].queue_id);
 
@@ -126,14 +120,12 @@ static void moved_in_queue(struct job_key *from, size_t count, int16_t rank) {
 
 /* The jobs of a queue are moved together, because each call looks at all redelivery keys. */
 static void note_moved(struct reprioritize *own) {
-    size_t end;
+    size_t count;
 
-    qsort(own->moved, own->moved_count, sizeof *own->moved, compare_queues_of_keys);
-    for (size_t i = 0; i < own->moved_count; i = end) {
-        end = i + 1;
-        while (end < own->moved_count && own->moved[end].queue_id == own->moved[i].queue_id)
-            end++;
-        moved_in_queue(&own->moved[i], end - i, own->rank);
+    job_keys_sort_queues(own->moved, own->moved_count);
+    for (size_t i = 0; i < own->moved_count; i += count) {
+        count = job_keys_of_queue(&own->moved[i], own->moved_count - i);
+        moved_in_queue(&own->moved[i], count, own->rank);
     }
 }
 

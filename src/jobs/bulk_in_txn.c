@@ -93,11 +93,23 @@ static void end_encode(struct params *p, struct task *t) {
         params_set_time(p, 8, k->wake_at);
 }
 
-static size_t bulk_in_txn_place_of(const struct key_in_txn *k, int32_t queue_id) {
+static struct queue *bulk_in_txn_queue(const struct key_in_txn *k, int32_t queue_id) {
     const struct queue key = { .id = queue_id }, *wanted = &key;
-    struct queue **found = bsearch(&wanted, k->queues, k->count, sizeof(struct queue *), compare_ids);
 
-    return (size_t)(found - k->queues);
+    return *(struct queue **)bsearch(&wanted, k->queues, k->count, sizeof(struct queue *), compare_ids);
+}
+
+/* Each queue gets its own keys only, because it sorts what it gets. Returns the number of queues with keys. */
+static size_t bulk_in_txn_forget(const struct key_in_txn *k, struct job_key *keys, size_t n) {
+    size_t queues = 0, count;
+
+    job_keys_sort_queues(keys, n);
+    for (size_t i = 0; i < n; i += count, queues++) {
+        count = job_keys_of_queue(&keys[i], n - i);
+        if (k->removes)
+            position_remove_keys(&bulk_in_txn_queue(k, keys[i].queue_id)->scan, &keys[i], count);
+    }
+    return queues;
 }
 
 /* Columns: queue_id, rank, id, then those of bulk_job_deleted(). */
@@ -113,21 +125,12 @@ static struct job_key bulk_in_txn_read_job(const struct key_in_txn *k, const PGr
 
 static void end_done(struct task *t, const PGresult *rows) {
     struct key_in_txn *k = REQ_OF_TASK(t)->data;
-    size_t n = (size_t)PQntuples(rows), queues_found = 0;
+    size_t n = (size_t)PQntuples(rows), queues_found;
     struct job_key *keys = xmalloc((n + 1) * sizeof *keys);
-    bool *is_found = xcalloc(k->count, sizeof *is_found);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         keys[i] = bulk_in_txn_read_job(k, rows, (int)i);
-        is_found[bulk_in_txn_place_of(k, keys[i].queue_id)] = true;
-    }
-    /* Job ids are unique over all queues, so each queue gets the keys of all. */
-    for (size_t i = 0; i < k->count; i++) {
-        queues_found += is_found[i];
-        if (k->removes)
-            position_remove_keys(&k->queues[i]->scan, keys, n);
-    }
-    free(is_found);
+    queues_found = bulk_in_txn_forget(k, keys, n);
     free(keys);
     bulk_in_txn_leave(k);
     req_int(k->req, (int64_t)queues_found);

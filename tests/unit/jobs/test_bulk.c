@@ -1,4 +1,4 @@
-/* DEL, EXPIRE, RENAME: pages up to the former end of the list, the effect on claims, and lost answers. */
+/* DEL, EXPIRE, RENAME: pages up to the former end of the list, claims, lost answers. wraps: position_remove_keys */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +16,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/bulk.h"
+#include "jobs/bulk_in_txn.h"
 #include "jobs/expire.h"
 #include "jobs/list_life.h"
 #include "noted_replies.h"
@@ -28,12 +29,23 @@ enum { FROM, TO, SIGN };
 
 #define PAGE 1000
 
-static struct op *const ops[] = { &op_empty_list,   &op_end_in_flows, &op_date_list, &op_rename_list,
-                                  &op_rename_large, &op_find_commits, &op_list_life, NULL };
+static struct op *const ops[] = { &op_empty_list,  &op_end_in_flows, &op_date_list,
+                                  &op_rename_list, &op_rename_large, &op_find_commits,
+                                  &op_list_life,   &op_end_in_txn,   NULL };
 
 static const struct command del = { .handler = cmd_del },
                             expire = { .handler = cmd_expire, .name = "expire" },
                             persist = { .handler = cmd_persist }, rename_cmd = { .handler = cmd_rename };
+
+void __real_position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count);
+void __wrap_position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count);
+
+static size_t removed_keys; /* of all calls */
+
+void __wrap_position_remove_keys(struct scan_position *s, struct job_key *keys, size_t count) {
+    removed_keys += count;
+    __real_position_remove_keys(s, keys, count);
+}
 
 static int group_start(void **state) {
     (void)state;
@@ -433,6 +445,47 @@ static void test_renamed_once(void **state) {
     assert_replied("-UNKNOWN");
 }
 
+/* ---- in a transaction ---- */
+
+#define MIXED_JOBS 30
+
+/* Commits the deletion of jobs of the queues 1, 2 and 3, in no order. */
+static void commit_mixed(void) {
+    PGresult *res = fake_rows(8);
+
+    for (int i = 0; i < MIXED_JOBS; i++) {
+        fake_set_int(res, i, 0, 4, 1 + i % 3);
+        fake_set_int(res, i, 1, 2, 0);
+        fake_set_int(res, i, 2, 8, i + 1);
+        fake_set_int(res, i, 3, 8, 0);
+        assert_int_equal(PQsetvalue(res, i, 6, NULL, -1), 1);
+        assert_int_equal(PQsetvalue(res, i, 7, NULL, -1), 1);
+    }
+    fake_commit(fake_write_conn(), &res);
+}
+
+/* All keys for each queue would be sorted for each queue. */
+static void test_queues_get_their_own_keys(void **state) {
+    struct queue *queues[4];
+    struct key_in_txn k = { .queues = queues, .count = LENGTH(queues), .removes = true };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        char name[] = { 'q', (char)('4' - i), '\0' };
+
+        queues[i] = queue_named(name);
+        position_add_key(&queues[i]->scan, (struct job_key){ queues[i]->id, 0, queues[i]->id });
+    }
+    key_in_txn(req_new(0, NULL, NULL, noted_on_end), &k);
+    batch_flush();
+    removed_keys = 0;
+    commit_mixed();
+    assert_replied(":3");
+    assert_int_equal(removed_keys, MIXED_JOBS);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(queues[i]->scan.key_count, queues[i]->id == 4);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void) {
@@ -452,6 +505,7 @@ int main(void) {
         TEST(test_more_than_counted_in_a_transaction),
         TEST(test_a_failed_rename_apart),
         TEST(test_renamed_once),
+        TEST(test_queues_get_their_own_keys),
     };
 
     return cmocka_run_group_tests_name("list pages", tests, group_start, fake_batch_stop);
