@@ -116,7 +116,7 @@ static void copy_free(struct undelivered *p) {
     free(p);
 }
 
-void undelivered_note_unsent(const struct req *r, const struct job *job) {
+void undelivered_note_unsent(struct req *r, const struct job *job) {
     struct undelivered *p = copy_of(job);
 
     memory_join(&r->client->share, MEMORY_UNSENT, p->bytes);
@@ -140,13 +140,14 @@ void undelivered_written(struct client *c) {
             delivery_forget(c, &c->unsent[i]);
     }
     c->unsent_count = left;
+    c->unsent_placed = 0;
 }
 
 /* The copies that were put back are not the client's any more. */
 void undelivered_forget(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++)
         delivery_forget(c, &c->unsent[i]);
-    c->unsent_count = 0;
+    c->unsent_count = c->unsent_placed = 0;
     memory_leave(&c->share, MEMORY_UNSENT, c->share.kinds[MEMORY_UNSENT]);
 }
 

@@ -15,7 +15,7 @@
  * in its group. */
 void undelivered_count_gone(const struct job *job);
 /* The reply of r has this job. */
-void undelivered_note_unsent(const struct req *r, const struct job *job);
+void undelivered_note_unsent(struct req *r, const struct job *job);
 /* All output of c is written. Forgets the deliveries that were in it, of GETJOB and of lists. */
 void undelivered_written(struct client *c);
 /* Forgets all deliveries to c. */

@@ -362,7 +362,7 @@ static void promote_head(struct client *c) {
 
     if (head->silent || head->out == &c->out)
         return;
-    if (c->unsent_count > 0)
+    if (head->has_jobs)
         clients.hooks->on_placed(c, head);
     if (head->own.cap > 0) {
         buf_append(&c->out, buf_ptr(&head->own), buf_len(&head->own));

@@ -110,6 +110,7 @@ struct client {
     uint64_t bytes_out;      /* written to the socket */
     struct delivery *unsent; /* jobs in replies that are not written yet; see delivery.h */
     size_t unsent_count;
+    size_t unsent_placed; /* the first of them have no holder */
     size_t unsent_cap;
 };
 
@@ -122,7 +123,7 @@ struct client_hooks {
     bool (*is_waiting)(const struct client *c);
     void (*on_close)(struct client *c);   /* called once, when the socket is closed */
     void (*on_written)(struct client *c); /* called when all output is written to the socket */
-    /* Called before the reply of r, so far in r->own, goes to the output of c, and only if c->unsent_count > 0. */
+    /* Called before the reply of r, so far in r->own, goes to the output of c, and only if r->has_jobs. */
     void (*on_placed)(struct client *c, const struct req *r);
 };
 

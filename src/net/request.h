@@ -44,6 +44,7 @@ struct req {
     bool none_is_empty; /* LPOP of a script: the reply is an empty array if there are no elements */
     bool stale_is_none; /* a command of a client library: a stale token names no job, and is no error */
     bool silent;        /* CLIENT REPLY OFF or SKIP: no reply is sent */
+    bool has_jobs;      /* its reply has jobs, and was not in the output when they were noted; delivery.h */
     int64_t started_us; /* clock_mono() when the handler was called */
     /* The request of the EXEC that runs it, or NULL. It stays after the commit, while task.client_txn is NULL then. */
     struct req *exec;

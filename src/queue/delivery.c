@@ -45,8 +45,8 @@ static void delivery_place(struct delivery *d, const struct client *c) {
 }
 
 /* Until the reply is written, the job can be put back as if it was not delivered. */
-void delivery_note_unsent(const struct req *r, struct delivery d) {
-    const struct req *whole = r->exec != NULL ? r->exec : r;
+void delivery_note_unsent(struct req *r, struct delivery d) {
+    struct req *whole = r->exec != NULL ? r->exec : r;
     struct client *c = r->client;
 
     if (c->unsent_count == c->unsent_cap) {
@@ -54,15 +54,20 @@ void delivery_note_unsent(const struct req *r, struct delivery d) {
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
     delivery_place(&d, c);
-    if (!whole->silent && (r->exec != NULL || r->out != &c->out))
+    if (!whole->silent && (r->exec != NULL || r->out != &c->out)) {
         d.holder = whole;
+        whole->has_jobs = true;
+    }
     c->unsent[c->unsent_count++] = d;
 }
 
+/* A client that does not read may have many deliveries, most of them without a holder. */
 void deliveries_placed(struct client *c, const struct req *r) {
-    for (size_t i = 0; i < c->unsent_count; i++)
+    for (size_t i = c->unsent_placed; i < c->unsent_count; i++)
         if (c->unsent[i].holder == r)
             delivery_place(&c->unsent[i], c);
+    while (c->unsent_placed < c->unsent_count && c->unsent[c->unsent_placed].holder == NULL)
+        c->unsent_placed++;
 }
 
 /* The lease of the row began when the statement was built. The lease of the client begins now. */

@@ -56,7 +56,7 @@ void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_
 /* Begins the leases of claimed jobs for client c. jobs_deliver() does it, too. */
 void jobs_lease(struct client *c, const struct job *jobs, size_t count);
 /* Notes a delivery that is appended to the reply of r next. r->client must be connected. */
-void delivery_note_unsent(const struct req *r, struct delivery d);
+void delivery_note_unsent(struct req *r, struct delivery d);
 /* The reply of r is appended to the output of c next. */
 void deliveries_placed(struct client *c, const struct req *r);
 /* Counts deliveries, and notes how long the jobs were ready. jobs_deliver() does it, too. */

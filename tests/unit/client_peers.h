@@ -36,6 +36,7 @@ static struct {
     int started;            /* without the held ones */
     int closed;             /* on_close() calls */
     int written;            /* on_written() calls */
+    int placed;             /* on_placed() calls */
     uint64_t waits[LATERS]; /* IDs of clients */
 } peers;
 
@@ -173,6 +174,12 @@ static inline void peers_on_written(struct client *c) {
     peers.written++;
 }
 
+static inline void peers_on_placed(struct client *c, const struct req *r) {
+    (void)c;
+    assert_true(r->has_jobs);
+    peers.placed++;
+}
+
 /* ---- the turn ---- */
 
 /* A client ends the round of events if the share of a turn is over. The other events come in the next round. */
@@ -293,7 +300,8 @@ static inline int peers_start(void **state) {
     static const struct client_hooks hooks = { .on_command = peers_on_command,
                                                .is_waiting = peers_is_waiting,
                                                .on_close = peers_on_close,
-                                               .on_written = peers_on_written };
+                                               .on_written = peers_on_written,
+                                               .on_placed = peers_on_placed };
 
     (void)state;
     memset(&peers, 0, sizeof peers);

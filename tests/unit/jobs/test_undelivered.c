@@ -47,7 +47,7 @@ static int stop(void **state) {
 
 /* The oldest request of c replies the job. */
 static void note_unsent(struct client *c, const struct job *job) {
-    const struct req r = { .client = c, .out = &c->out };
+    struct req r = { .client = c, .out = &c->out };
 
     undelivered_note_unsent(&r, job);
 }
@@ -177,6 +177,28 @@ static void test_after_another_reply(void **state) {
     undelivered_written(c);
     assert_int_equal(c->unsent_count, 0);
     assert_int_equal(c->share.kinds[MEMORY_UNSENT], 0);
+    assert_true(batch_idle());
+}
+
+/* Two replies wait for others. The later one is placed first. */
+static void test_placed_in_any_order(void **state) {
+    struct client *c = &getters[1].client;
+    struct queue *q = queue_named("q1");
+    struct job job = { .q = q, .key = { q->id, 0, 77 }, .retry = 300, .body = SLICE("body") };
+    struct req first = { .client = c, .out = &first.own }, second = { .client = c, .out = &second.own };
+
+    (void)state;
+    note_unsent(c, &job);
+    undelivered_note_unsent(&first, &job);
+    undelivered_note_unsent(&second, &job);
+    undelivered_note_unsent(&first, &job);
+    assert_true(first.has_jobs && second.has_jobs);
+    deliveries_placed(c, &second);
+    undelivered_written(c);
+    assert_int_equal(c->unsent_count, 2);
+    deliveries_placed(c, &first);
+    undelivered_written(c);
+    assert_int_equal(c->unsent_count, 0);
     assert_true(batch_idle());
 }
 
@@ -345,6 +367,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_without_a_row, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_behind_another_reply, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_after_another_reply, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_placed_in_any_order, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_another_job_has_its_key, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_locked_for_good, getters_setup, stop),

@@ -76,6 +76,22 @@ static void test_replies_in_order(void **state) {
     assert_int_equal(client_of(&p)->req_count, 0);
 }
 
+/* Each call looks at many jobs if the client does not read. So a reply without jobs makes no call. */
+static void test_placed_with_jobs_only(void **state) {
+    struct client *c = client_of(&p);
+
+    (void)state;
+    c->unsent_count = 1;
+    peer_send(&p, "ECHO x\r\nLATER 1\r\nLATER 2\r\nLATER 3\r\n");
+    peers.later[2]->has_jobs = true;
+    for (int i = 3; i >= 1; i--)
+        later_end(i);
+    turn();
+    assert_got(&p, "$1\r\nx\r\n+1\r\n+2\r\n+3\r\n");
+    assert_int_equal(peers.placed, 1);
+    c->unsent_count = 0;
+}
+
 /* Any order of ends, with commands that end at once and without replies between them. */
 static void test_any_order_of_ends(void **state) {
     (void)state;
@@ -488,6 +504,7 @@ int main(void) {
         TEST(test_commands),
         TEST(test_clients),
         TEST(test_replies_in_order),
+        TEST(test_placed_with_jobs_only),
         TEST(test_any_order_of_ends),
         TEST(test_silent),
         TEST(test_push),
