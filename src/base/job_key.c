@@ -382,3 +382,9 @@ size_t job_keys_of_queue(const struct job_key *keys, size_t count) {
         same++;
     return same;
 }
+
+const struct job_key *job_keys_find_queue(const struct job_key *keys, size_t count, int32_t queue_id) {
+    struct job_key wanted = { .queue_id = queue_id };
+
+    return count == 0 ? NULL : bsearch(&wanted, keys, count, sizeof *keys, compare_queues_of_keys);
+}

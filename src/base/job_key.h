@@ -48,6 +48,8 @@ static inline bool job_key_before(struct job_key a, struct job_key b) {
 void job_keys_sort_queues(struct job_key *keys, size_t count);
 /* The number of keys at the beginning that are of the first key's queue. count is at least 1. */
 size_t job_keys_of_queue(const struct job_key *keys, size_t count);
+/* A key of the queue among keys that are sorted by their queues, or NULL. */
+const struct job_key *job_keys_find_queue(const struct job_key *keys, size_t count, int32_t queue_id);
 
 /* Sets the key of the cipher. It comes from the database and is the same for all servers. */
 void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);

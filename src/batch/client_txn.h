@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <libpq-fe.h>
+#include "base/job_key.h"
 #include "base/list.h"
 #include "batch/commit_marker.h"
 #include "batch/op.h"
@@ -33,6 +34,12 @@ struct client_txn {
     size_t count;
     enum commit_kind commit; /* COMMIT_ORDINARY or COMMIT_REPLICATED */
     bool ahead;              /* jobs may be inserted at or before the scan position of their queue */
+    size_t edges;            /* how many pairs of a new job and its predecessor the tasks add */
+    /* Set by take_in_txn.c when it encodes the first statement: of each queue to which the tasks put back jobs, the first of
+     * them, sorted by queues. */
+    const struct job_key *returned;
+    size_t returned_count;
+    bool returned_is_known;
     /* While tasks are prepared: the task of the command with that number, from 1 on, if it comes before the command that is
      * prepared now. NULL: there is none. */
     const struct task *(*find)(const struct client_txn *ct, int64_t number);
@@ -55,6 +62,8 @@ struct txn;
 /* The number of its statements, at most CLIENT_TXN_MAX_STATEMENTS. The caller checks that. */
 size_t client_txn_statements(const struct client_txn *ct);
 #define CLIENT_TXN_MAX_STATEMENTS 1000
+/* The most of its edges. The caller checks that, too: AFTER #n names up to 1,000 jobs in a few bytes. */
+#define CLIENT_TXN_MAX_EDGES 100000
 /* task_size() of all its tasks, at most OP_MAX_BYTES. The caller checks that. */
 size_t client_txn_size(const struct client_txn *ct);
 /* Queues tasks[count] (count > 0) for sending. */

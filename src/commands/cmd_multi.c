@@ -220,6 +220,10 @@ static void check_size(struct exec *e) {
             &e->error,
             "LIMIT the transaction has too many statements: 1000 are allowed. Commands of one kind that "
             "follow each other, ADDJOBs or ACKJOBs, are one");
+    else if (e->client_txn.edges > CLIENT_TXN_MAX_EDGES)
+        buf_printf(&e->error, "LIMIT the transaction has too many dependencies of jobs: 100000 are allowed. "
+                              "A job that waits for "
+                              "all of one group, and for which another group waits, saves most of them");
     else if (client_txn_size(&e->client_txn) > OP_MAX_BYTES)
         buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
 }

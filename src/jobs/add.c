@@ -797,8 +797,10 @@ static void add_enter(struct add *a) {
     a->at_front = add_is_push(a) && a->end == a->q->list.consume_end;
     add_make_ids(a);
     t->op = add_op_of(a);
-    if (t->client_txn != NULL)
+    if (t->client_txn != NULL) {
         t->client_txn->ahead |= a->at_front || a->opt.priority > 0;
+        t->client_txn->edges += a->count * a->opt.flow.count;
+    }
     task_reads(t, TASK_CHANGED_ROW * (int64_t)(a->count * a->opt.flow.count));
     batch_add(t);
 }

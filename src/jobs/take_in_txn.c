@@ -2,6 +2,7 @@
 #include "jobs/take_in_txn.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/node.h"
@@ -62,7 +63,9 @@ static bool has_limited(const struct take_in_txn *n) {
 }
 
 static void in_txn_join(struct take_in_txn *n, struct op *op) {
-    batch_add_row(&n->req->task, op);
+    n->req->task.op = op;
+    n->req->task.rows = (uint32_t)n->count;
+    batch_add(&n->req->task);
 }
 
 /* ---- GETJOB ---- */
@@ -171,30 +174,69 @@ static bool puts_back(const struct task *t) {
     return t->op == &op_requeue_jobs || t->op == &op_requeue_jobs_again;
 }
 
-/* A NACK or ENQUEUE of the transaction may put back jobs before that key. Returns a key before all of them. */
-static struct job_key before_returned(struct job_key key, const struct task *t) {
-    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+/* Appends the first key of each succession of keys of a queue. Returns the number of firsts. */
+static size_t add_firsts(struct job_key *firsts, size_t n, const struct job_key *keys, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (n == 0 || firsts[n - 1].queue_id != keys[i].queue_id)
+            firsts[n++] = keys[i];
+        else if (job_key_before(keys[i], firsts[n - 1]))
+            firsts[n - 1] = keys[i];
+    }
+    return n;
+}
 
-    for (size_t i = 0; i < ids->count; i++) {
-        if (ids->keys[i].queue_id == key.queue_id && !job_key_before(key, ids->keys[i])) {
-            key = ids->keys[i];
-            key.id--;
+/* most: the number of all keys. owner: a request that lives as long as ct. */
+static void note_firsts(struct client_txn *ct, size_t most, struct req *owner) {
+    struct job_key *firsts = xmalloc(most * sizeof *firsts), *kept;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ct->count; i++) {
+        const struct job_ids *ids = puts_back(ct->tasks[i]) ? job_ids(REQ_OF_TASK(ct->tasks[i])) : NULL;
+
+        if (ids != NULL)
+            n = add_firsts(firsts, n, ids->keys, ids->count);
+    }
+    job_keys_sort_queues(firsts, n);
+    n = add_firsts(firsts, 0, firsts, n);
+    kept = req_alloc(owner, n * sizeof *kept);
+    memcpy(kept, firsts, n * sizeof *kept);
+    free(firsts);
+    ct->returned = kept;
+    ct->returned_count = n;
+}
+
+/* Once for all takes of the transaction: it can have 1,000 takes of 1,000 queues, and 20,000 other commands. */
+static void note_returned(struct client_txn *ct) {
+    struct req *owner = NULL;
+    size_t most = 0;
+
+    for (size_t i = 0; i < ct->count; i++) {
+        if (puts_back(ct->tasks[i])) {
+            owner = REQ_OF_TASK(ct->tasks[i]);
+            most += job_ids(owner)->count;
         }
     }
-    return key;
+    ct->returned_is_known = true;
+    if (most > 0)
+        note_firsts(ct, most, owner);
 }
 
 /* The key after which the statement must search for ready jobs. Jobs that the transaction adds at the consume end are
- * before the scan position. Jobs that it puts back may be, too. */
-static struct job_key first_in_txn(const struct queue *q, const struct client_txn *ct) {
+ * before the scan position. Jobs that a NACK or ENQUEUE of it puts back may be, too. */
+static struct job_key first_in_txn(const struct queue *q, struct client_txn *ct) {
     struct job_key key = queue_first_key(q);
+    const struct job_key *returned;
 
-    if (ct != NULL && ct->ahead)
+    if (ct == NULL)
+        return key;
+    if (ct->ahead)
         return (struct job_key){ q->id, INT16_MIN, 0 };
-    for (size_t i = 0; ct != NULL && i < ct->count; i++)
-        if (puts_back(ct->tasks[i]))
-            key = before_returned(key, ct->tasks[i]);
-    return key;
+    if (!ct->returned_is_known)
+        note_returned(ct);
+    returned = job_keys_find_queue(ct->returned, ct->returned_count, q->id);
+    if (returned == NULL || job_key_before(key, *returned))
+        return key;
+    return (struct job_key){ q->id, returned->rank, returned->id - 1 };
 }
 
 /* ---- parameters ---- */

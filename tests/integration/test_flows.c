@@ -273,6 +273,43 @@ static void test_a_transaction_meets_another_session(void **state) {
     EVENTUALLY(flow_rows("met", "state = 'queued'") == 2);
 }
 
+/* ---- many dependencies ---- */
+
+/* In a transaction: 1,000 jobs, and some that wait for all of them. Returns the reply of EXEC. */
+static const char *add_fan_in(int successors) {
+    struct wire w;
+    struct value *v;
+    static char text[64];
+
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "MULTI\r\nADDJOBS many 0 JOBS 1000"));
+    for (int i = 0; i < 1000; i++)
+        assert_true(wire_send_text(&w, " x"));
+    assert_true(wire_send_text(&w, "\r\n"));
+    for (int i = 0; i < successors; i++)
+        assert_true(wire_send_text(&w, "ADDJOB later x 0 AFTER #1\r\n"));
+    assert_true(wire_send_text(&w, "EXEC\r\n"));
+    raw_expect(&w, "+OK");
+    for (int i = 0; i < successors + 1; i++)
+        raw_expect(&w, "+QUEUED");
+    v = wire_reply(&w, EVENTUALLY_MS);
+    assert_non_null(v);
+    snprintf(text, sizeof text, "%.*s", (int)(v->text == NULL ? 0 : strcspn(v->text, ":")),
+             v->text == NULL ? "" : v->text);
+    value_free(v);
+    wire_close(&w);
+    return text;
+}
+
+/* AFTER #1 names 1,000 jobs in a few bytes. */
+static void test_dependencies_are_limited(void **state) {
+    (void)state;
+    assert_string_equal(add_fan_in(101), "LIMIT the transaction has too many dependencies of jobs");
+    assert_int_equal(flow_rows("many", "true"), 0);
+    assert_string_equal(add_fan_in(3), "");
+    assert_int_equal(flow_rows("many", "true"), 1000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_workflow_survives_kills, servers_setup, servers_teardown),
@@ -285,6 +322,7 @@ int main(void) {
                                         servers_teardown),
         cmocka_unit_test_setup_teardown(test_a_transaction_meets_another_session, servers_setup,
                                         servers_teardown),
+        cmocka_unit_test_setup_teardown(test_dependencies_are_limited, servers_setup, servers_teardown),
     };
 
     return RUN_SUITE("flows", tests);
