@@ -166,6 +166,8 @@ static void add_suspects(struct txn *txn) {
         return;
     first = task_of_node(suspects->next);
     op = first->op;
+    if (txn->unsettled && op->takes)
+        return;
     group_size = first->group_size;
     stats.suspect_transactions++;
     db_set_durability(txn->db, txn_durability(op->commit));

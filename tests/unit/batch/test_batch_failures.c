@@ -393,6 +393,26 @@ static void test_takes_wait_for_lost(void **state) {
     op_c.takes = false;
 }
 
+/* So do takes whose statement failed before. */
+static void test_suspect_takes_wait_for_lost(void **state) {
+    (void)state;
+    op_b.takes = true;
+    for (int i = 1; i <= 2; i++)
+        add(&b[i]);
+    batch_flush();
+    for (int i = 1; i <= 2; i++)
+        add(&a[i]);
+    batch_flush();
+    fail_at(WRITE, 0, BAD_DATA);
+    assert_txn(WRITE, "a1,2");
+    lose(WRITE);
+    batch_flush();
+    assert_txn(WRITE, "r1,2");
+    end_all_txns();
+    assert_all_ended();
+    op_b.takes = false;
+}
+
 /* The connection for reads may be down for long. */
 static void test_takes_do_not_wait_for_reads(void **state) {
     (void)state;
@@ -737,6 +757,7 @@ int main(void) {
         TEST(test_lost),
         TEST(test_lost_twice),
         TEST(test_takes_wait_for_lost),
+        TEST(test_suspect_takes_wait_for_lost),
         TEST(test_takes_do_not_wait_for_reads),
         TEST(test_lost_and_given_up),
         TEST(test_failed_and_given_up),
