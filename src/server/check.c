@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "net/sockets.h"
+#include "net/tls_server.h"
 
 #define LOGIN_US (10 * US_PER_S)
 #define SQLSTATE_LEN 5
@@ -61,7 +62,7 @@ static bool check_dir(char *err, size_t err_size) {
 }
 
 bool check_here(char *err, size_t err_size) {
-    return sockets_check(err, err_size) && check_dir(err, err_size) &&
+    return tls_server_load(err, err_size) && sockets_check(err, err_size) && check_dir(err, err_size) &&
            check_file("log file", config.logfile, err, err_size) &&
            check_file("pid file", config.pidfile, err, err_size);
 }

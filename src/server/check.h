@@ -10,8 +10,8 @@
  * makes and changes no file.
  */
 
-/* Checks the addresses, the unix socket, the directory, and the files that the server writes. False with a sentence in
- * err. */
+/* Checks the files of TLS, the addresses, the unix socket, the directory, and the files that the server writes. False with
+ * a sentence in err. */
 bool check_here(char *err, size_t err_size) MUST_CHECK;
 
 /* Checks the login to the database. False with a sentence in err if a later try cannot succeed: a wrong password, an

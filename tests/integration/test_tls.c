@@ -631,15 +631,22 @@ static void test_only_a_tls_port(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
-/* Does a server with these options refuse to start, and say why? */
-static void refuses_to_start(const char *says, const char *cert, const char *key, const char *ca) {
+/* Does a server with these options refuse to start, and say why? `check` is "--check" or NULL. */
+static void refuses_tls(const char *check, const char *says, const char *cert, const char *key,
+                        const char *ca) {
     struct server s;
 
     server_spawn(&s, postgres_conninfo(&pg, NULL),
                  (const char *const[]){ "--tls-port", number_text(server_free_port()), "--tls-cert-file",
-                                        cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, NULL });
+                                        cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, check, NULL });
     assert_int_equal(wait_exit(s.pid, EVENTUALLY_MS), 1);
     assert_true(file_contains(s.log, says));
+}
+
+/* The check of the configuration says the same. */
+static void refuses_to_start(const char *says, const char *cert, const char *key, const char *ca) {
+    refuses_tls(NULL, says, cert, key, ca);
+    refuses_tls("--check", says, cert, key, ca);
 }
 
 static void test_files_are_needed(void **state) {
@@ -649,6 +656,7 @@ static void test_files_are_needed(void **state) {
     refuses_to_start("tls-port needs tls-cert-file and tls-key-file", "", "", "");
     refuses_to_start("tls-auth-clients needs tls-ca-cert-file", crt, key, "");
     refuses_to_start("cannot use tls-key-file", crt, crt, crt);
+    refuses_to_start("cannot use tls-key-file", crt, certificate_path("ca", "key"), crt);
     refuses_to_start("cannot load the certificates of /nonexistent", crt, key, "/nonexistent");
 }
 
