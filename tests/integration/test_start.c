@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,6 +396,62 @@ static void test_user_without_a_name(void **state) {
     }
 }
 
+/* ---- another user ---- */
+
+#define OTHER_USER "nobody"
+
+static uid_t owner_of(const char *dir, const char *name) {
+    struct stat st;
+
+    assert_int_equal(stat(text_of("%s/%s", dir, name), &st), 0);
+    return st.st_uid;
+}
+
+/* A directory of the other user. */
+static const char *dir_of_other(const char *name, mode_t mode) {
+    const struct passwd *other = getpwnam(OTHER_USER);
+    const char *dir = path_of(name);
+
+    assert_int_equal(mkdir(dir, mode), 0);
+    assert_int_equal(chown(dir, other->pw_uid, other->pw_gid), 0);
+    return dir;
+}
+
+#define CHECK_AS_OTHER(dir)                                                                                 \
+    run((const char *const[]){ "setpriv", "--reuid=" OTHER_USER, "--regid=nogroup", "--clear-groups", "--", \
+                               server_program(), "--check", "--port", free_port(), "--dir", dir, NULL })
+
+/* A check by root leaves the directory to the user that the server becomes. */
+static void test_check_of_root_leaves_the_files(void **state) {
+    uid_t other = getpwnam(OTHER_USER)->pw_uid;
+    const char *dir;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    dir = dir_of_other("given", 0700);
+    assert_int_equal(CHECK("--dir", dir, "--user", OTHER_USER), 0);
+    assert_int_equal(owner_of(dir, "pgdisque.lock"), other);
+    assert_int_equal(owner_of(dir, "postgres.log"), other);
+    assert_int_equal(CHECK_AS_OTHER(dir), 0);
+    assert_int_equal(chown(text_of("%s/pgdisque.lock", dir), 0, 0), 0);
+    assert_int_equal(CHECK_AS_OTHER(dir), 1);
+    says("pgdisque.lock: Permission denied; give the file to user " OTHER_USER);
+    assert_int_equal(link(text_of("%s/pgdisque.lock", dir), text_of("%s/second", dir)), 0);
+    assert_int_equal(CHECK("--dir", dir, "--user", OTHER_USER), 0);
+    says("it has several names");
+    assert_int_equal(owner_of(dir, "pgdisque.lock"), 0);
+}
+
+static void test_unreadable_directory(void **state) {
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(CHECK_AS_OTHER(dir_of_other("unreadable", 0300)), 1);
+    says("cannot use directory ");
+    says("unreadable: Permission denied");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_refuses),
@@ -411,6 +468,8 @@ int main(void) {
         cmocka_unit_test(test_systemd_gets_reports),
         cmocka_unit_test(test_journal_gets_levels),
         cmocka_unit_test(test_user_without_a_name),
+        cmocka_unit_test(test_check_of_root_leaves_the_files),
+        cmocka_unit_test(test_unreadable_directory),
     };
 
     return RUN_SUITE("start", tests);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,8 +88,7 @@ static bool open_base(struct datadir *d, char *err, size_t err_size) {
     if (mkdir(config.dir, 0711) != 0 && errno != EEXIST)
         return pg_binary_fail(err, err_size, "cannot make directory %s: %s", config.dir, strerror(errno));
     d->base_fd = open(config.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    d->base = realpath(config.dir, NULL);
-    if (d->base_fd < 0 || !d->base)
+    if (d->base_fd < 0 || (d->base = realpath(config.dir, NULL)) == NULL)
         return pg_binary_fail(err, err_size, "cannot use directory %s: %s", config.dir, strerror(errno));
     d->path = xasprintf("%s/" DATA, d->base);
     d->log = xasprintf("%s/postgres.log", d->base);
@@ -107,16 +107,41 @@ static bool fail_locked(const struct datadir *d, char *err, size_t err_size) {
                           atoi(text));
 }
 
+/* Gives a file of config.dir to the user that the server becomes, because later servers may start as this user. The
+ * user could make a hard link to a file of another owner, so files with more than one name stay as they are. */
+static void give_file(const struct datadir *d, const struct pg_binaries *p, int fd, const char *name) {
+    struct stat st;
+
+    if (!p->change_user || fstat(fd, &st) != 0 || st.st_uid == p->uid)
+        return;
+    if (st.st_nlink != 1 || fchown(fd, p->uid, p->gid) != 0)
+        log_warning("embedded", "cannot give the file %s/%s to user %s: %s", d->base, name, p->user,
+                    st.st_nlink == 1 ? strerror(errno) : "it has several names");
+}
+
+/* The user is this process' own, because another user could not start the server. */
+static bool fail_open(const struct datadir *d, const char *name, char *err, size_t err_size) {
+    int error = errno;
+    const struct passwd *pw = getpwuid(geteuid());
+
+    if (error != EACCES || faccessat(d->base_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        return pg_binary_fail(err, err_size, "cannot open %s/%s: %s; choose another directory with --dir",
+                              d->base, name, strerror(error));
+    return pg_binary_fail(err, err_size,
+                          "cannot open %s/%s: %s; give the file to user %s (uid %u), or choose another "
+                          "directory with --dir",
+                          d->base, name, strerror(error), pw == NULL ? "without a name" : pw->pw_name,
+                          (unsigned)geteuid());
+}
+
 /*
  * The file stays when the lock is released. If it were removed, two servers could lock two files of this name. Only the
  * owner may open the file, because any process that can open a file can lock it.
  */
-static bool take_lock(struct datadir *d, char *err, size_t err_size) {
+static bool take_lock(struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     d->lock_fd = openat(d->base_fd, "pgdisque.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (d->lock_fd < 0)
-        return pg_binary_fail(err, err_size,
-                              "cannot open %s/pgdisque.lock: %s; choose another directory with --dir",
-                              d->base, strerror(errno));
+        return fail_open(d, "pgdisque.lock", err, err_size);
     if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return fail_locked(d, err, err_size);
     if (fchmod(d->lock_fd, 0600) != 0)
@@ -124,6 +149,7 @@ static bool take_lock(struct datadir *d, char *err, size_t err_size) {
                     strerror(errno));
     if (ftruncate(d->lock_fd, 0) != 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0)
         return pg_binary_fail(err, err_size, "cannot write %s/pgdisque.lock: %s", d->base, strerror(errno));
+    give_file(d, p, d->lock_fd, "pgdisque.lock");
     return true;
 }
 
@@ -164,14 +190,15 @@ static bool refuse_moved(const struct datadir *d, char *err, size_t err_size) {
                           d->path, to, d->base);
 }
 
-bool datadir_open(struct datadir *d, char *err, size_t err_size) {
+bool datadir_open(struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) {
     *d = PGDIR_CLOSED;
-    if (!open_base(d, err, err_size) || !take_lock(d, err, err_size) || !refuse_moved(d, err, err_size))
+    if (!open_base(d, err, err_size) || !take_lock(d, p, err, err_size) || !refuse_moved(d, err, err_size))
         return false;
     d->log_fd =
         openat(d->base_fd, "postgres.log", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (d->log_fd < 0)
-        return pg_binary_fail(err, err_size, "cannot open %s: %s", d->log, strerror(errno));
+        return fail_open(d, "postgres.log", err, err_size);
+    give_file(d, p, d->log_fd, "postgres.log");
     return true;
 }
 

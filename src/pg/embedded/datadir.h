@@ -23,8 +23,9 @@ struct datadir {
 
 #define PGDIR_CLOSED ((struct datadir){ .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 })
 
-/* Makes config.dir if it is missing, and holds its lock until datadir_close(). Call datadir_close() after false, too. */
-bool datadir_open(struct datadir *d, char *err, size_t err_size) MUST_CHECK;
+/* Makes config.dir if it is missing, and holds its lock until datadir_close(). Gives the lock and the log to p's user. Call
+ * datadir_close() after false, too. */
+bool datadir_open(struct datadir *d, const struct pg_binaries *p, char *err, size_t err_size) MUST_CHECK;
 
 /* The process that holds the lock of config.dir; 0 if no process holds it, or its ID is not known. */
 pid_t datadir_holder(void);

@@ -169,8 +169,8 @@ static void postmaster_forget_all(void) {
 static bool postmaster_prepare(char *err, size_t err_size) {
     int major;
 
-    return datadir_open(&embedded.dir, err, err_size) &&
-           pg_binary_choose_user(&embedded.proc, err, err_size) &&
+    return pg_binary_choose_user(&embedded.proc, err, err_size) &&
+           datadir_open(&embedded.dir, &embedded.proc, err, err_size) &&
            datadir_major(&embedded.dir, &major, err, err_size) &&
            pg_binary_find(&embedded.proc, major, err, err_size) &&
            datadir_prepare(&embedded.dir, &embedded.proc, err, err_size);
