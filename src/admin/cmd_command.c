@@ -224,11 +224,13 @@ static void reply_arg_name(struct req *r, const struct doc_arg *a) {
 
 static void reply_arg_flags(struct req *r, const struct doc_arg *a) {
     reply_bulk_str(r, "flags");
-    reply_array(r, (size_t)a->optional + a->multiple);
+    reply_array(r, (size_t)a->optional + a->multiple + a->repeats_token);
     if (a->optional)
         reply_status(r, "optional");
     if (a->multiple)
         reply_status(r, "multiple");
+    if (a->repeats_token)
+        reply_status(r, "multiple_token");
 }
 
 static void reply_args(struct req *r, const struct doc *doc, short first, short count);
@@ -266,11 +268,14 @@ static void reply_head(struct req *r, const struct command *cmd, size_t more) {
 }
 
 /* Finds the subcommands of a command such as CONFIG. Its synopsis is a choice, and each alternative begins
- * with a literal. Returns the index of the first alternative, or -1. */
-static short family_of(const struct doc *doc) {
+ * with a literal. An optional choice such as that of METRICS has options instead, unless they have rights of their own.
+ * Returns the index of the first alternative, or -1. */
+static short family_of(const struct command *cmd, const struct doc *doc) {
     const struct doc_arg *choice = &doc->args[doc->first];
 
     if (doc->children != 1 || choice->type != DOC_ONEOF || choice->token.len > 0)
+        return -1;
+    if (choice->optional && !right_at((unsigned)right_find(slice_str(cmd->name)))->family)
         return -1;
     for (short i = choice->first; i >= 0; i = doc->args[i].next) {
         const struct doc_arg *a = &doc->args[i];
@@ -320,7 +325,7 @@ static void reply_members(struct req *r, const struct command *cmd, struct doc *
 static void reply_docs(struct req *r, const struct command *cmd) {
     struct doc doc;
     bool args = doc_parse(cmd->args, &doc) && doc.children > 0;
-    short family = args ? family_of(&doc) : -1;
+    short family = args ? family_of(cmd, &doc) : -1;
 
     reply_bulk_str(r, cmd->name);
     reply_head(r, cmd, args);

@@ -105,6 +105,45 @@ static void end_alternative(struct parser *p, struct frame *f) {
     chain_init(&f->items);
 }
 
+static bool is_value(const struct doc_arg *a) {
+    return a->type == DOC_STRING || a->type == DOC_INTEGER;
+}
+
+static bool same_args(struct parser *p, short a, short b) {
+    return a >= 0 && b >= 0 && at(p, a)->type == at(p, b)->type &&
+           slice_equal(at(p, a)->name, at(p, b)->name) && slice_equal(at(p, a)->token, at(p, b)->token);
+}
+
+/* Does the open bracket repeat an option with its literal? It then has all words of the enclosing bracket, and `...`:
+ * [HEADER name text [HEADER name text ...]]. */
+static bool repeats_option(struct parser *p) {
+    const struct frame *f = innermost(p), *outer = f - 1;
+    short a = f->items.first, b;
+
+    if (p->depth == 0 || f->alternatives.count > 0 || f->items.count != outer->items.count)
+        return false;
+    b = outer->items.first;
+    if (!is_value(at(p, a)) || at(p, a)->token.len == 0 || !at(p, f->items.last)->multiple)
+        return false;
+    for (; same_args(p, a, b); a = at(p, a)->next)
+        b = at(p, b)->next;
+    return a < 0 && b < 0;
+}
+
+/* Several words of the option become a block, which has the literal, as in Redis. */
+static void fold_option(struct parser *p) {
+    struct chain *items = &innermost(p)->items;
+    short first = items->first, place = as_one(p, items);
+
+    if (place != first) {
+        at(p, place)->token = at(p, first)->token;
+        at(p, first)->token = SLICE("");
+    }
+    at(p, place)->multiple = at(p, place)->repeats_token = true;
+    chain_init(items);
+    chain_add(p, items, place);
+}
+
 /* Turns the content of the frame into one argument. */
 static short frame_result(struct parser *p, struct frame *f) {
     short oneof;
@@ -127,10 +166,6 @@ static void open_frame(struct parser *p) {
     chain_init(&innermost(p)->alternatives);
 }
 
-static bool is_value(const struct doc_arg *a) {
-    return a->type == DOC_STRING || a->type == DOC_INTEGER;
-}
-
 /* In "id [id ...]" the bracket means only that the value may be repeated. */
 static bool repeats_previous(struct parser *p, const struct doc_arg *a) {
     const struct doc_arg *before = previous(p);
@@ -145,6 +180,11 @@ static void close_frame(struct parser *p) {
 
     if (p->depth == 0 || f->items.count == 0) {
         p->failed = true;
+        return;
+    }
+    if (repeats_option(p)) {
+        p->depth--;
+        fold_option(p);
         return;
     }
     result = frame_result(p, f);

@@ -11,6 +11,7 @@
  *     WORD word       a value after its literal
  *     [ ... ]         optional             a | b, A|B      alternatives
  *     x ..., x [x ...]  one or more
+ *     WORD x [WORD x ...]  one or more, each with the literal
  *
  * The result is a tree with the structure of Redis' COMMAND DOCS. redis-cli shows hints from it.
  */
@@ -33,9 +34,10 @@ struct doc_arg {
     struct slice token; /* the literal, or the literal before a value; empty: none */
     bool optional;
     bool multiple;
-    short children; /* number of children */
-    short first;    /* index of the first child, -1: none */
-    short next;     /* index of the next argument of the same group, -1: none */
+    bool repeats_token; /* each of the multiple has the literal */
+    short children;     /* number of children */
+    short first;        /* index of the first child, -1: none */
+    short next;         /* index of the next argument of the same group, -1: none */
 };
 
 /* Enough for a synopsis of about two lines. */

@@ -99,14 +99,14 @@ static bool usage_is_member(struct slice part, struct slice name) {
 
 /* The synopsis of r's command, or that of the member that it names. */
 static struct slice synopsis_of(const struct req *r) {
-    struct slice all = synopsis(r->cmd), rest = all, part;
+    struct slice rest = synopsis(r->cmd), part;
 
     if (!is_family(r->cmd) || r->argc < 2)
         return slice_str(r->cmd->args);
     while (next_alternative(&rest, &part))
         if (usage_is_member(part, r->argv[1]))
             return part;
-    return all;
+    return slice_str(r->cmd->args);
 }
 
 /* ---- errors ---- */

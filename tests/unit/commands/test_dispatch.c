@@ -544,7 +544,7 @@ static void test_held_leaves_no_trace(void **state) {
 
 /* Docs. */
 
-/* Writes the tree in one form: token:name, ? optional, * multiple, (one|of), {a block}. */
+/* Writes the tree in one form: token:name, ? optional, * multiple, + multiple with the token, (one|of), {a block}. */
 static void show(const struct doc *doc, short first, const char *between, struct buf *out) {
     for (short i = first; i >= 0; i = doc->args[i].next) {
         const struct doc_arg *a = &doc->args[i];
@@ -560,7 +560,7 @@ static void show(const struct doc *doc, short first, const char *between, struct
             buf_append_str(out, a->type == DOC_INTEGER ? "#" : ":");
             buf_append(out, a->name.ptr, a->name.len);
         }
-        buf_append_str(out, a->multiple ? "*" : "");
+        buf_append_str(out, a->repeats_token ? "+" : a->multiple ? "*" : "");
         buf_append_str(out, a->optional ? "?" : "");
     }
 }
@@ -594,6 +594,9 @@ static void test_docs(void **state) {
     assert_doc("GET pattern | SET name value | RESET", "(GET:pattern|{SET:name :value}|RESET)");
     assert_doc("[COUNT | INFO [name ...]]", "(COUNT|{INFO :name*?})?");
     assert_doc("value ...", ":value*");
+    assert_doc("[STATE state [STATE state ...]]", "STATE:state+?");
+    assert_doc("[HEADER name text [HEADER name text ...]] id", "HEADER{:name :text}+? :id");
+    assert_doc("[HEADER name text [HEADER text name ...]]", "{HEADER:name :text {HEADER:text :name*}?}?");
 }
 
 static void test_broken_synopses(void **state) {
