@@ -166,7 +166,8 @@ static void on_queue_figures(struct event_stream *s, struct slice reply) {
 
     s->is_waiting = false;
     if (failed && !s->is_open) {
-        refuse_stream(s->conn, http_error_status(error), json_pack("{s:o}", "error", json_of_bytes(error)));
+        refuse_stream(s->conn, http_error_status(error),
+                      json_pack("{s:o}", "error", json_of_bytes(http_error_text(error))));
         return;
     }
     if (failed) {

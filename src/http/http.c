@@ -218,16 +218,20 @@ static bool is_own_origin(const char *origin, const char *host) {
 }
 
 /* A page of another site could let the browser add a cookie or a password that it has stored. Browsers tell the site of
- * the page in one of two headers, which the page cannot change. Programs have neither, and no cookie. */
-static bool is_same_origin(const struct http_conn *c) {
+ * the page in one of two headers, which the page cannot change. Programs have neither, and no cookie. Returns the
+ * problem, or NULL. */
+static const char *origin_problem(const struct http_conn *c) {
+    static const char other_site[] = "the request comes from the page of another site";
     const char *site = http_header(c, "Sec-Fetch-Site");
     const char *origin = http_header(c, "Origin");
 
     if (site != NULL)
-        return strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
+        return strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0 ? NULL : other_site;
     if (origin != NULL)
-        return is_own_origin(origin, http_header(c, "Host"));
-    return http_header(c, "Cookie") == NULL || evhttp_request_get_command(c->req) != EVHTTP_REQ_POST;
+        return is_own_origin(origin, http_header(c, "Host")) ? NULL : other_site;
+    if (http_header(c, "Cookie") == NULL || evhttp_request_get_command(c->req) != EVHTTP_REQ_POST)
+        return NULL;
+    return "a POST with a cookie needs the header Origin; programs use Basic authentication";
 }
 
 static bool method_fits(const struct http_conn *c, const struct http_route *route) {
@@ -258,8 +262,8 @@ static void serve_route(struct http_conn *c, const struct http_route *route) {
         reply_wrong_method(c, route);
     else if (route->method == EVHTTP_REQ_POST && !is_json_request(c))
         http_reply_problem(c, 415, "the header Content-Type must be application/json");
-    else if (is_api(route) && !is_same_origin(c))
-        http_reply_problem(c, 403, "the request comes from the page of another site");
+    else if (is_api(route) && origin_problem(c) != NULL)
+        http_reply_problem(c, 403, origin_problem(c));
     else if (http_run_has_room_or_reply(c, route->most_runs))
         route->serve(c);
 }

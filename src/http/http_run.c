@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sodium.h>
 
+#include "base/json_bytes.h"
 #include "http/http_reply.h"
 #include "http/reply_json.h"
 
@@ -40,19 +41,23 @@ int http_error_status(struct slice error) {
     return 400;
 }
 
+struct slice http_error_text(struct slice error) {
+    static const char login[] =
+        "NOAUTH Authentication required: send user and password with HTTP Basic authentication";
+
+    return has_code(error, "NOAUTH ") ? slice_str(login) : error;
+}
+
 /* A browser would show a dialog of its own for this header. */
 static void ask_for_login(struct http_conn *c) {
     if (http_header(c, "Origin") == NULL && http_header(c, "Sec-Fetch-Site") == NULL)
         http_set_header(c, "WWW-Authenticate", "Basic realm=\"pgdisque\", charset=\"UTF-8\"");
 }
 
-static void reply_error_of_command(struct http_conn *c, int status, struct slice reply) {
-    struct buf text = { 0 };
-
+static void reply_error_of_command(struct http_conn *c, int status, struct slice error) {
     if (status == 401)
         ask_for_login(c);
-    reply_to_json(&reply, &text);
-    http_reply_json_text(c, status, &text);
+    http_reply_json(c, status, json_pack("{s:o}", "error", json_of_bytes(http_error_text(error))));
 }
 
 void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies) {
@@ -65,7 +70,7 @@ void http_run_reply_failure(struct http_conn *c, enum gateway_result result, str
                            "the connection ended before the reply; the command may have been executed");
     else
         /* The client did not run, for example because there are too many clients. */
-        reply_error_of_command(c, has_code(error, "ERR ") ? 503 : http_error_status(error), replies);
+        reply_error_of_command(c, has_code(error, "ERR ") ? 503 : http_error_status(error), error);
 }
 
 /* ---- logins ---- */
@@ -181,7 +186,7 @@ static void run_end(struct http_conn *c, enum gateway_result result, struct slic
     if (result != GATEWAY_REPLIED)
         http_run_reply_failure(c, result, replies);
     else if (c->is_single && reply_is_error(replies, &error))
-        reply_error_of_command(c, http_error_status(error), replies);
+        reply_error_of_command(c, http_error_status(error), error);
     else
         c->answer(c, replies);
     gateway_close(run);

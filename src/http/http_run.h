@@ -33,6 +33,8 @@ struct gateway *http_run_open(struct http_conn *c,
 bool http_run_has_password(struct http_conn *c);
 /* The status for an error of a command. */
 int http_error_status(struct slice error);
+/* The text for an error of a command: that of NOAUTH names the login of HTTP in place of HELLO. */
+struct slice http_error_text(struct slice error);
 /* Replies the result of a run, which is not GATEWAY_REPLIED. */
 void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies);
 /* Runs a command. answer replies to the request; if the command has failed, it is not called. */

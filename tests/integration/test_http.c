@@ -337,14 +337,19 @@ static void test_formats_of_metrics(void **state) {
     expect_metrics("Accept: application/json, text/plain;version=0.0.4;q=0.3, */*;q=0.1\r\n", older);
 }
 
+#define LOGIN_NEEDED \
+    "{\"error\":\"NOAUTH Authentication required: send user and password with HTTP Basic authentication\"}"
+
 static void test_logins(void **state) {
     redisContext *c = client_open_on(&s);
 
     (void)state;
     expect(c, "+OK", "CONFIG SET requirepass secret");
     expect_http(http_get("/metrics"), 401, "WWW-Authenticate: Basic realm=\"pgdisque\"");
-    expect_http(http_get("/health"), 401, "NOAUTH");
-    expect_http(http_run("[\"QLEN\", \"mail\"]"), 401, "NOAUTH");
+    expect_http(http_get("/metrics"), 401, LOGIN_NEEDED);
+    expect_http(http_get("/health"), 401, LOGIN_NEEDED);
+    expect_http(http_run("[\"QLEN\", \"mail\"]"), 401, LOGIN_NEEDED);
+    expect_http(http_run("[[\"QLEN\", \"mail\"]]"), 401, LOGIN_NEEDED);
     expect_http(http_get("/ready"), 200, "true");
     /* default:secret, default:wrong, and no colon */
     expect_http(

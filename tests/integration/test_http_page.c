@@ -151,13 +151,9 @@ static void test_many_sessions(void **state) {
 /* A browser tells the site of the page that sends a request. */
 static void test_other_sites(void **state) {
     static const char *const refused[] = {
-        "Origin: http://evil.example\r\n",
-        "Origin: null\r\n",
-        "Origin: http://localhost:81\r\n",
-        "Sec-Fetch-Site: cross-site\r\n",
-        "Sec-Fetch-Site: same-site\r\n",
-        "Sec-Fetch-Site: cross-site\r\nOrigin: http://localhost\r\n",
-        "Cookie: x=y\r\n",
+        "Origin: http://evil.example\r\n", "Origin: null\r\n",
+        "Origin: http://localhost:81\r\n", "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: same-site\r\n",   "Sec-Fetch-Site: cross-site\r\nOrigin: http://localhost\r\n",
     };
     static const char *const allowed[] = {
         "",
@@ -170,6 +166,8 @@ static void test_other_sites(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         expect_http(http_post("/api/command", refused[i], "[\"PING\"]"), 403, "another site");
+    expect_http(http_post("/api/command", "Cookie: x=y\r\n", "[\"PING\"]"), 403,
+                "a POST with a cookie needs the header Origin; programs use Basic authentication");
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         expect_http(http_post("/api/command", allowed[i], "[\"PING\"]"), 401, "NOAUTH");
     expect_http(request_from("localhost", "GET /api/session", "Sec-Fetch-Site: cross-site\r\n", ""), 403, "");
@@ -237,7 +235,7 @@ static void test_refused_events(void **state) {
     char cookie[256];
 
     (void)state;
-    expect_no_events("", "", 401, "NOAUTH");
+    expect_no_events("", "", 401, "NOAUTH Authentication required: send user and password");
     expect(admin, "+OK", "ACL SETUSER ada on >one ~mine +qstat");
     log_in_ok("ada", "one", cookie, sizeof cookie);
     expect_no_events("", cookie, 403,
