@@ -57,6 +57,12 @@ static redisReply *export_take_reply(struct export *x, struct redis_pipe *pipe, 
     return NULL;
 }
 
+static int64_t export_take_number(struct export *x) {
+    int64_t number = redis_pipe_take_size(&x->from, "LLEN");
+
+    return is_well(x) ? number : -1;
+}
+
 /* ---- move to the separate queue ---- */
 
 /* Takes the replies of one connection. Returns the number of jobs that it has moved; -1 after an error. */
@@ -75,13 +81,19 @@ static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t co
 }
 
 /* Moves a batch to the separate queue and returns the number of moved jobs, or -1. The separate queue is paused OUT, so
- * that consumers with patterns get no job of the batch. The jobs keep their order, although several connections move
+ * that consumers with patterns get no job of the batch. It stays paused, because another export may be moving jobs. If
+ * the queue has no jobs, nothing is made. The jobs keep their order, although several connections move
  * them. */
 static int64_t move_aside(struct export *x, const char *name, const struct export_place *p) {
     const char *end = x->left ? "LEFT" : "RIGHT", *other = x->left ? "RIGHT" : "LEFT";
     int movers = x->batch < EXPORT_MOVERS ? (int)x->batch : EXPORT_MOVERS;
     int64_t each = x->batch / movers, moved = 0;
 
+    redis_pipe_put(&x->from, "LLEN %s", name);
+    moved = export_take_number(x);
+    if (moved <= 0)
+        return moved;
+    moved = 0;
     redis_pipe_put(&x->from, "PAUSE %s out", p->aside);
     redis_pipe_skip(&x->from, 1);
     if (!is_well(x))
@@ -282,12 +294,6 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
         freeReplyObject(r);
     } while (strcmp(cursor, "0") != 0);
     return true;
-}
-
-static int64_t export_take_number(struct export *x) {
-    int64_t number = redis_pipe_take_size(&x->from, "LLEN");
-
-    return is_well(x) ? number : -1;
 }
 
 int64_t export_length(struct export *x, const char *name) {

@@ -31,7 +31,8 @@ static const struct line_option export_options[] = {
       "move the jobs of this queue to a list of the same name; a pattern as in KEYS selects several queues; "
       "may be "
       "repeated" },
-    { "--from", LINE_TEXT, "address", FIELD(from), 0, 0, "the address of the pgdisque (127.0.0.1:7711)" },
+    { "--from", LINE_TEXT, "address", FIELD(from), 0, 0,
+      "the address of the pgdisque (that of PGDISQUE_SERVER, or 127.0.0.1:7711)" },
     { "--user", LINE_TEXT, "name", FIELD(user), 0, 0,
       "the user at the pgdisque; the password comes from the address, PGDISQUE_PASSWORD or the terminal" },
     { "--key-prefix", LINE_TEXT, "text", FIELD(key_prefix), 0, 0, "prefix of the lists' names" },
@@ -51,6 +52,8 @@ struct export_run {
     struct export x;
     struct line_progress progress;
     struct line_report report;
+    int64_t found;  /* jobs under the name that is looked at */
+    size_t missing; /* names without jobs */
 };
 
 static bool export_line_refuse(const char *why, const char *what) {
@@ -75,19 +78,23 @@ static bool export_line_read_words(const struct tool *tool, int argc, char **arg
 /* A step for each queue that matches; false after an error. */
 typedef bool with_queue(struct export_run *run, const char *name);
 
-static bool export_line_each_queue(struct export_run *run, with_queue *with) {
+static bool export_line_each_of(struct export_run *run, char **wanted, size_t of, with_queue *with) {
     char **names = NULL;
     size_t count = 0;
     bool good = true;
 
-    for (size_t i = 0; i < run->w->queues.count && good; i++)
-        good = export_find(&run->x, run->w->queues.items[i], &names, &count);
+    for (size_t i = 0; i < of && good; i++)
+        good = export_find(&run->x, wanted[i], &names, &count);
     for (size_t i = 0; i < count; i++) {
         good = good && with(run, names[i]);
         free(names[i]);
     }
     free(names);
     return good;
+}
+
+static bool export_line_each_queue(struct export_run *run, with_queue *with) {
+    return export_line_each_of(run, run->w->queues.items, run->w->queues.count, with);
 }
 
 static bool count_queue(struct export_run *run, const char *name) {
@@ -97,6 +104,33 @@ static bool count_queue(struct export_run *run, const char *name) {
         line_report_count(&run->report, "queues", length, name);
     run->progress.total += length;
     return length >= 0;
+}
+
+/* Jobs that stay count as found, too. */
+static bool find_jobs(struct export_run *run, const char *name) {
+    struct export_rest rest = { 0 };
+
+    if (run->found == 0)
+        run->found = export_length(&run->x, name);
+    if (run->found == 0 && export_look(&run->x, name, false, &rest))
+        run->found = rest.queued + rest.given_out + rest.delayed;
+    return run->x.err[0] == '\0';
+}
+
+/* Reports names and patterns without jobs, because they may be misspelt. With --follow their jobs may come later. */
+static bool find_all_named(struct export_run *run) {
+    const struct line_list *queues = &run->w->queues;
+
+    for (size_t i = 0; i < queues->count && !run->w->follow; i++) {
+        run->found = 0;
+        if (!export_line_each_of(run, &queues->items[i], 1, find_jobs))
+            return false;
+        if (run->found > 0)
+            continue;
+        export_line_refuse("nothing was found under this name", queues->items[i]);
+        run->missing++;
+    }
+    return true;
 }
 
 static bool move_queue(struct export_run *run, const char *name) {
@@ -149,7 +183,7 @@ static bool tell_queue(struct export_run *run, const char *name) {
 /* ---- the run ---- */
 
 static bool export_line_run(struct export_run *run) {
-    if (!export_line_each_queue(run, count_queue))
+    if (!export_line_each_queue(run, count_queue) || !find_all_named(run))
         return false;
     while (!run->w->dry_run && !line_ended()) {
         int64_t before = run->x.moved;
@@ -178,7 +212,9 @@ static int export_line_end(const struct export_run *run, bool good) {
         export_line_refuse("it was interrupted; run it again for the rest", "");
         return 2;
     }
-    return run->x.stays > 0 && !run->w->dry_run;
+    if (run->x.stays > 0 && !run->w->dry_run)
+        return 1;
+    return run->missing > 0 ? 3 : 0;
 }
 
 static int export_line_work(struct export_run *run) {
@@ -227,9 +263,7 @@ static int export_with(const struct export_line_words *w) {
 }
 
 static int export_line(const struct tool *tool, int argc, char **argv) {
-    struct export_line_words w = {
-        .from = "127.0.0.1:7711", .key_prefix = "", .pop = "right", .batch = DEFAULT_BATCH
-    };
+    struct export_line_words w = { .key_prefix = "", .pop = "right", .batch = DEFAULT_BATCH };
     int status = tool->error;
 
     line_signals();
@@ -251,6 +285,7 @@ const struct tool tool_export = {
     TOOL_OPTIONS(export_options),
     .error = 2,
     TOOL_STATUSES({ 0, "all jobs are moved" }, { 1, "some jobs stay, and are listed" },
-                  { 2, "an argument is wrong, or an error stopped the export" }),
+                  { 2, "an argument is wrong, or an error stopped the export" },
+                  { 3, "nothing was found under a name" }),
     .run = export_line,
 };

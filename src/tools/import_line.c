@@ -32,7 +32,8 @@ struct import_line_words {
 #define FIELD(member) offsetof(struct import_line_words, member)
 
 static const struct line_option import_options[] = {
-    { "--to", LINE_TEXT, "address", FIELD(to), 0, 0, "the address of the pgdisque (127.0.0.1:7711)" },
+    { "--to", LINE_TEXT, "address", FIELD(to), 0, 0,
+      "the address of the pgdisque (that of PGDISQUE_SERVER, or 127.0.0.1:7711)" },
     { "--user", LINE_TEXT, "name", FIELD(user), 0, 0,
       "the user at the pgdisque; the password comes from the address, PGDISQUE_PASSWORD or the terminal" },
     { "--kind", LINE_WORD, "list|sidekiq|resque|laravel|celery|rq|bull|bullmq|stream", FIELD(kind), 0, 0,
@@ -259,8 +260,7 @@ static int import_with(const struct import_line_words *w) {
 }
 
 static int import_line(const struct tool *tool, int argc, char **argv) {
-    struct import_line_words w = { .to = "127.0.0.1:7711",
-                                   .kind = "list",
+    struct import_line_words w = { .kind = "list",
                                    .prefix = "",
                                    .key_prefix = "",
                                    .pop = "right",

@@ -375,9 +375,11 @@ static void log_in(struct redis_pipe *p, const struct redis_address *a) {
         redis_pipe_put(p, "SELECT %d", a->db);
         asked++;
     }
-    redis_pipe_put(p, "PING");
+    /* The reply to AUTH proves the same as that to PING, and a refused PING would fill ACL LOG. */
+    if (a->password == NULL && a->user == NULL)
+        redis_pipe_put(p, "PING");
     redis_pipe_skip(p, asked);
-    if (p->err[0] == '\0')
+    if (p->err[0] == '\0' && a->password == NULL && a->user == NULL)
         take_pong(p);
 }
 

@@ -649,6 +649,9 @@ static int work_options_end(int argc, char **argv) {
 static bool work_read_words(const struct tool *tool, int argc, char **argv, struct work_line_words *w) {
     int end = work_options_end(argc, argv);
 
+    /* Without it the options of the command would be taken for those of the tool. */
+    if (end == argc && argc > 2)
+        return line_refuse(tool->name, "the command is missing behind --; see --help", "");
     if (!line_options_read(tool, end, argv, w, &w->names))
         return false;
     if (w->names.count == 0)
@@ -685,8 +688,8 @@ const struct tool tool_work = {
         "program runs, the tool extends the lease by WORKING.\n\n"
         "After SIGTERM the tool takes no job, and ends when its programs have ended. A second SIGTERM ends "
         "the programs and returns their jobs. CANCEL of a job ends its program. A queue may be a pattern as "
-        "in GETJOB. The user needs GETJOB, ACKJOB, NACK, WORKING, QLEN, CLIENT and "
-        "SUBSCRIBE.\n\n" LINE_ADDRESS_TEXT,
+        "in GETJOB. The user needs GETJOB, ACKJOB, NACK, WORKING, QLEN, CLIENT, "
+        "SUBSCRIBE (for a pattern PSUBSCRIBE) and the channel &__cancel__:queue.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque work -c 4 --timeout 600 thumbnails -- convert - -resize 200 /tmp/out.png",
     TOOL_OPTIONS(work_options),
     .error = 1,

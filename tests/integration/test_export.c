@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "random.h"
+#include "tooling.h"
 
 static redisContext *r, *q;
 
@@ -40,7 +41,36 @@ static void test_json(void **state) {
            "--json", "--queue", "report");
     assert_false(file_contains(moving_log(), "jobs moved"));
     list_is("report", "RPOP", 3);
-    EXPORT(0, "{\"dry_run\":false,\"queues\":[],\"stays\":[],\"moved\":0}\n", "--json", "--queue", "none");
+    EXPORT(3, "{\"dry_run\":false,\"queues\":[],\"stays\":[],\"moved\":0}\n", "--json", "--queue", "none");
+}
+
+/* Only a queue with jobs gets a separate queue. */
+static void test_unknown(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    add_jobs("known", 0, 2);
+    EXPORT(3, "nothing was found under this name: knwon\n", "--queue", "knwon");
+    EXPORT(3, "nothing was found under this name: knw*\n", "--dry-run", "--queue", "knw*");
+    expect(q, "nil", "QSTAT pgdisque:export:knwon");
+    EXPORT(3, "2\tknown\n2 jobs moved", "--queue", "known", "--queue", "k?own", "--queue", "other");
+    assert_true(file_contains(moving_log(), "nothing was found under this name: other"));
+    assert_false(file_contains(moving_log(), "this name: k"));
+    expect(q, "nil", "QSTAT pgdisque:export:other");
+    add_job(q, "sleeping", "x", "DELAY 1000");
+    EXPORT(1, "1 jobs of sleeping stay", "--queue", "sleeping");
+    expect(q, "nil", "QSTAT pgdisque:export:sleeping");
+}
+
+/* PGDISQUE_SERVER is the default of --from. */
+static void test_server_of_the_environment(void **state) {
+    const char *redis = forever(text_of("redis://127.0.0.1:%d", r->tcp.port));
+
+    (void)state;
+    setenv("PGDISQUE_SERVER", "127.0.0.1:1", 1);
+    TOOLING(2, "127.0.0.1:1: ", "export", redis, "--queue", "x");
+    TOOLING(2, "127.0.0.1:1: ", "import", redis, "x");
+    EXPORT(3, "0 jobs moved", "--queue", "x");
+    unsetenv("PGDISQUE_SERVER");
 }
 
 /* The export adds behind the existing elements, at the end of the list from which consumers do not take. */
@@ -52,7 +82,7 @@ static void test_order(void **state) {
     moving_fill(q, "listed", "RPUSH", 0, 30);
     EXPORT(0, "129\tjobs", "--dry-run", "--queue", "jobs");
     EXPORT(0, "129\tjobs\n129 jobs moved", "--batch", "50", "--key-prefix", "old:", "--queue", "jobs");
-    EXPORT(0, "30\tlisted", "--pop", "left", "--batch", "7", "--queue", "lis*", "--queue", "nothing");
+    EXPORT(0, "30\tlisted", "--pop", "left", "--batch", "7", "--queue", "lis*", "--queue", "listed");
     list_is("old:jobs", "RPOP", 130);
     list_is("listed", "LPOP", 30);
     expect(r, ":0", "DBSIZE");
@@ -112,7 +142,7 @@ static void test_refusals(void **state) {
     expect(r, ":1", "DEL text");
     EXPORT(0, "3 jobs moved", "--queue", "te?t");
     list_is("text", "RPOP", 3);
-    EXPORT(0, "0 jobs moved", "--queue", "text");
+    EXPORT(3, "0 jobs moved", "--queue", "text");
 }
 
 static void test_user(void **state) {
@@ -148,7 +178,7 @@ static void test_noted(void **state) {
         expect(r, text_of("\"task %d\"", i), "RPOP half");
     expect(r, ":0", "DBSIZE");
     expect(r, ":1", "SADD pgdisque:export:half %s", jobs->element[0]->element[1]->str);
-    EXPORT(0, "0 jobs moved", "--queue", "half");
+    EXPORT(3, "0 jobs moved", "--queue", "half");
     expect(r, ":0", "DBSIZE");
     freeReplyObject(jobs);
 }
@@ -242,6 +272,8 @@ static int stop(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_server_of_the_environment),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_bytes_and_priorities),
         cmocka_unit_test(test_remaining_jobs),

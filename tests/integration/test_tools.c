@@ -319,10 +319,12 @@ static void test_limited_user(void **state) {
 
     (void)state;
     add_job(c, "seen", "x", "");
+    expect(c, "+OK", "ACL LOG RESET");
     expect(c, "+OK", "ACL SETUSER reader on >pass ~seen -@all +qscan +qstat +qpeek +show");
     setenv("PGDISQUE_PASSWORD", "pass", 1);
     out = TOOLING(0, "seen", "queues", "--user", "reader");
     assert_null(strstr(out, "t-long"));
+    expect(c, "[]", "ACL LOG");
     out = TOOLING(0, "{\"server\": {}", "top", "--user", "reader");
     tooling_says(out, "\"queue\":\"seen\"");
     TOOLING(0, "\"body\":\"x\"", "peek", "--user", "reader", "seen");

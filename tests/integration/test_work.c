@@ -169,6 +169,9 @@ static void test_jobs_for_later(void **state) {
 static void test_wrong_arguments(void **state) {
     (void)state;
     TOOLING(1, "the command is missing", "work", "q");
+    TOOLING(1, "the command is missing", "work", "q", "--");
+    TOOLING(1, "the command is missing behind --", "work", "q", "sh", "-c", "true");
+    TOOLING(1, "the queue is missing", "work");
     TOOLING(1, "the queue is missing", "work", "--", "true");
     TOOLING(1, "cannot be executed", "work", "q", "--", "no-such-program");
     TOOLING(1, "-c must be a number from 1 to 1000", "work", "-c", "0", "q", "--", "true");
@@ -234,6 +237,24 @@ static void test_timeout(void **state) {
     EVENTUALLY(has_died(child_of("slow.pid")));
     kill(worker, SIGTERM);
     ends(worker, 0);
+}
+
+/* A user with no more than the documented rights works without a complaint. */
+static void test_rights(void **state) {
+    const char *id = add_job(c, "w-rights", "x", "");
+
+    (void)state;
+    expect(c, "+OK", "ACL LOG RESET");
+    expect(c, "+OK",
+           "ACL SETUSER hand on >pass -@all +getjob +ackjob +nack +working +qlen +client +subscribe "
+           "%%R~w-rights &__cancel__:w-rights");
+    setenv("PGDISQUE_PASSWORD", "pass", 1);
+    ends(WORK("--user", "hand", "--until-empty", "w-rights", "--", "true"), 0);
+    unsetenv("PGDISQUE_PASSWORD");
+    assert_string_equal(state_of(id), "gone");
+    expect(c, "[]", "ACL LOG");
+    assert_false(file_contains(file("work.log"), "NOPERM"));
+    expect(c, ":1", "ACL DELUSER hand");
 }
 
 static void test_cancel(void **state) {
@@ -382,6 +403,7 @@ int main(void) {
         cmocka_unit_test(test_working),
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_rights),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_graceful_end),
         cmocka_unit_test(test_second_signal),
