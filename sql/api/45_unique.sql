@@ -164,6 +164,7 @@ begin
     if unique_key is null then
         raise exception 'ERR unique_key must not be null' using errcode = 'null_value_not_allowed';
     end if;
+    perform pgdisque.api_refuse_unique(convert_to(unique_key, 'UTF8'), null);
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     with freed as (
         update pgdisque.job as j

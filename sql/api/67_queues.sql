@@ -114,6 +114,28 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     select
 $$;
 
+-- The error for a value out of range, as in settings.def.
+create or replace function pgdisque.api_setting_error(name text, least_value bigint, most_value bigint) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+    select 'ERR ' || name || ' must be ' || case
+        when name = 'maxlen' then 'a non negative number'
+        when most_value = 1 then '0 or 1'
+        else 'a number ' || case
+            when name in ('retry', 'ttl', 'backoff', 'retention', 'dead-retention') then 'of seconds '
+            else ''
+        end || 'from ' || least_value || case
+            when name = 'dead-retention' then ' (for ever)'
+            when name in ('rate-burst', 'group-rate-burst') then ' (the default)'
+            when name in ('attempts', 'max-active', 'group-max-active', 'server-max-active', 'rate', 'group-rate')
+                then ' (no limit)'
+            else ''
+        end || ' to ' || most_value || case
+            when name in ('rate', 'group-rate') then ', or with a period of up to a day, as 30/m or 1/10s'
+            else ''
+        end
+    end
+$$;
+
 -- Stores a setting, as set_settings.sql. If two sessions would close a circle together, the lock on deadqueue_graph
 -- makes the second wait and see the first.
 create or replace function pgdisque.qconfig(queue text, name text, value text) returns void
@@ -126,7 +148,7 @@ declare
 begin
     select s.* into known from pgdisque.api_settings() as s where s.name = lower(qconfig.name);
     if known.name is null and lower(name) is distinct from 'deadqueue' then
-        raise exception 'ERR Unknown setting: %', quote_nullable(name) using errcode = 'invalid_parameter_value';
+        raise exception 'ERR Unknown setting. Try QCONFIG queue GET' using errcode = 'invalid_parameter_value';
     end if;
     if value is null then
         raise exception 'ERR value must not be null' using errcode = 'null_value_not_allowed';
@@ -150,11 +172,7 @@ begin
         if value ~ '^(0|[1-9][0-9]{0,18})$' and value::numeric between known.least_value and known.most_value then
             number := value::bigint;
         else
-            raise exception 'ERR % must be a number from % to %', known.name, known.least_value,
-                known.most_value || case
-                    when known.name in ('rate', 'group-rate') then ', or with a period of up to a day, as 30/m or 1/10s'
-                    else ''
-                end
+            raise exception '%', pgdisque.api_setting_error(known.name, known.least_value, known.most_value)
                 using errcode = 'invalid_parameter_value';
         end if;
     end if;

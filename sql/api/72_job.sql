@@ -95,7 +95,7 @@ begin
             where not k.is_pending
               and not exists (select from pgdisque.api_end(k.queue_id, k.rank, k.id))
         )) then
-            raise exception 'NOJOB Job not known: it never was, or it has ended and is not kept any more.'
+            raise exception 'NOJOB Job not known: it never existed, or it has ended and is not retained.'
                 using errcode = 'no_data_found';
         end if;
         is_checked := true;

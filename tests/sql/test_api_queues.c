@@ -236,6 +236,9 @@ static void missing_arguments_are_refused(void **state) {
             "ERR job is longer than 67108864 bytes");
     refuses("select pgdisque.add_unique_job('q', 'x', null)", "ERR unique_key must not be null");
     refuses("select pgdisque.unlock('q', null)", "ERR unique_key must not be null");
+    refuses("select pgdisque.unlock('q', '')", "ERR UNIQUE key must have 1 to 512 bytes");
+    refuses("select * from pgdisque.wait_jobs(array['D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1'])",
+            "NOJOB Job not known: it never existed, or it has ended and is not retained.");
     does(a, "1", "select count(*) from pgdisque.queue");
 }
 
@@ -263,26 +266,32 @@ static void wrong_ids_have_a_short_context(void **state) {
         refuses(text_of("select pgdisque.%s", calls[i]), "BADID Invalid Job ID format: 'x'");
 }
 
-/* Every setting that the server knows, with its bounds. */
+/* Every setting that the server knows, with its bounds and its error. */
 static void settings_are_those_of_the_server(void **state) {
     static const struct {
         const char *name;
         long long least, most;
+        const char *error;
     } settings[] = {
-#define QUEUE_SETTING(id, name, least, most, error) { name, least, most },
+#define RATE_FORM ", or with a period of up to a day, as 30/m or 1/10s"
+#define QUEUE_SETTING(id, name, least, most, error) { name, least, most, error },
 #include "queue/settings.def"
 #undef QUEUE_SETTING
+#undef RATE_FORM
     };
     static const char *const hidden[] = { "rate-period", "group-rate-period" };
     size_t shown = LENGTH(settings) - LENGTH(hidden);
 
     (void)state;
     assert_int_equal(atoi(sql(a, "select count(*) from pgdisque.api_settings()")), shown);
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; i < shown; i++) {
         assert_string_equal(
             sql(a, "select least_value, most_value from pgdisque.api_settings() where name = '%s'",
                 settings[i].name),
             text_of("%lld %lld", settings[i].least, settings[i].most));
+        refuses(text_of("select pgdisque.qconfig('q', '%s', '-1')", settings[i].name), settings[i].error);
+    }
+    refuses("select pgdisque.qconfig('q', 'nothing', '1')", "ERR Unknown setting. Try QCONFIG queue GET");
 }
 
 /* ---- a single job ---- */
