@@ -393,7 +393,7 @@ static void test_takes_wait_for_lost(void **state) {
     op_c.takes = false;
 }
 
-/* So do takes whose statement failed before. */
+/* Takes whose statement failed before wait, too. */
 static void test_suspect_takes_wait_for_lost(void **state) {
     (void)state;
     op_b.takes = true;
