@@ -156,7 +156,7 @@ static struct txn_conn *conn_of(const struct db_conn *db) {
 /* Appends the first suspects, at most as many as may share a statement. No other task is in this
  * transaction, because it is likely to fail. */
 static void add_suspects(struct txn *txn) {
-    struct list *suspects = task_queue_suspects();
+    struct list *suspects = task_queue_suspects(txn->db->kind);
     struct task *first;
     uint32_t group_size;
     struct params *p;
@@ -222,7 +222,7 @@ static void (*const source_builders[SOURCES])(struct txn *txn) = {
     [SOURCE_SEPARATE] = separate_append,
 };
 
-/* The other connections have ordinary, contended and separate tasks only. */
+/* The other connections have ordinary, contended and separate tasks, and suspects. */
 static void build_other(struct txn *txn) {
     for (int i = 0; i < SOURCES && txn->part_count == 0; i++) {
         batch.side_source = (batch.side_source + 1) % SOURCES;
@@ -230,6 +230,8 @@ static void build_other(struct txn *txn) {
             contention_append(txn);
         else if (batch.side_source == SOURCE_SEPARATE)
             separate_append(txn);
+        else if (batch.side_source == SOURCE_SUSPECTS)
+            add_suspects(txn);
         else if (batch.side_source == SOURCE_ORDINARY)
             add_kind(txn, COMMIT_ORDINARY);
     }
@@ -253,7 +255,7 @@ static bool op_unsettled(void) {
 }
 
 static bool suspects_unsettled(void) {
-    LIST_EACH(node, task_queue_suspects())
+    LIST_EACH(node, task_queue_suspects(CONN_WRITE))
         if (task_of_node(node)->unsettled)
             return true;
     return false;
@@ -375,6 +377,10 @@ static struct task *divided_task(const struct txn_conn *conn) {
     return NULL;
 }
 
+static bool others_wait(const struct txn_conn *conn, const struct op *op) {
+    return task_queue_count(conn->db->kind) > op->queued || !list_empty(task_queue_suspects(conn->db->kind));
+}
+
 /* True if the connection is for a divided task now. Such tasks and others take turns. */
 static bool flush_divided(struct txn_conn *conn) {
     struct task *t;
@@ -384,7 +390,7 @@ static bool flush_divided(struct txn_conn *conn) {
         return true;
     }
     t = divided_task(conn);
-    if (t == NULL || (conn->was_divided && task_queue_count(conn->db->kind) > t->op->queued)) {
+    if (t == NULL || (conn->was_divided && others_wait(conn, t->op))) {
         conn->was_divided = false;
         return false;
     }

@@ -176,13 +176,15 @@ static void begin_txn(struct txn *txn, const struct op *op) {
 }
 
 /* CONN_READ executes heavy reads only while CONN_LONG is not connected. A read of all jobs waits some seconds for CONN_LONG
- * before. */
+ * before, and so does a read whose session has ended. */
 static struct task *first_heavy(enum conn_kind kind) {
     struct task *t = task_queue_first_heavy(kind == CONN_LONG ? CONN_READ : kind);
 
     if (t == NULL || kind != CONN_READ)
         return t;
-    return batch_connected(CONN_LONG) || (t->op->heavy && !batch_lacks_long_reads()) ? NULL : t;
+    if (batch_connected(CONN_LONG) || ((t->op->heavy || t->lost > 0) && !batch_lacks_long_reads()))
+        return NULL;
+    return t;
 }
 
 static void append_found_by_heavy(struct txn *txn, enum op_phase phase) {

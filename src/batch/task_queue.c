@@ -14,18 +14,19 @@ static struct {
     uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     size_t counts[CONN_KINDS];
     struct fair_list heavy[CONN_KINDS];
-    struct list suspects;
+    struct list suspects[CONN_KINDS];
     struct list too_large; /* they fail at the end of the turn */
 } queued;
 
 void task_queue_init(struct op *const *ops) {
     queued.ops = ops;
-    list_init(&queued.suspects);
     list_init(&queued.too_large);
     memset(queued.filled, 0, sizeof queued.filled);
     memset(queued.counts, 0, sizeof queued.counts);
-    for (size_t i = 0; i < CONN_KINDS; i++)
+    for (size_t i = 0; i < CONN_KINDS; i++) {
         fair_list_init(&queued.heavy[i]);
+        list_init(&queued.suspects[i]);
+    }
     for (size_t i = 0; ops[i] != NULL; i++) {
         assert(i < OPS_MOST);
         fair_list_init(&ops[i]->queue);
@@ -107,12 +108,22 @@ void task_queue_take(struct task *t) {
     t->state = TASK_SENT;
 }
 
+/* A heavy read is sent alone anyway, and changes nothing. An unsettled write must be in front of all others. Tasks that
+ * wait for a lock are in the queue of their operation. */
+static bool stays_heavy(const struct task *t) {
+    return t->heavy && !t->op->contention.on &&
+           (t->op->conn == CONN_READ || (!t->unsettled && t->group_size == 0));
+}
+
+/* A divided task is sent alone anyway. */
 void task_queue_push_front(struct task *t) {
-    t->heavy = false;
-    if (t->group_size == 0)
+    t->heavy = stays_heavy(t);
+    if (t->heavy)
+        fair_put_back(&queued.heavy[t->op->conn], &t->turn);
+    else if (t->group_size == 0 || t->op->encode_from != NULL)
         fair_put_back(&t->op->queue, &t->turn);
     else
-        list_push_front(&queued.suspects, &t->turn.node);
+        list_push_front(&queued.suspects[t->op->conn], &t->turn.node);
     note_queued(t);
 }
 
@@ -166,8 +177,8 @@ void task_queue_fail_too_large(void) {
     }
 }
 
-struct list *task_queue_suspects(void) {
-    return &queued.suspects;
+struct list *task_queue_suspects(enum conn_kind kind) {
+    return &queued.suspects[kind];
 }
 
 size_t task_queue_count(enum conn_kind kind) {
@@ -176,7 +187,7 @@ size_t task_queue_count(enum conn_kind kind) {
 
 bool task_queue_is_empty(void) {
     for (int kind = 0; kind < CONN_KINDS; kind++)
-        if (task_queue_first_heavy(kind) != NULL)
+        if (task_queue_first_heavy(kind) != NULL || !list_empty(&queued.suspects[kind]))
             return false;
-    return task_queue_next(0) == NULL && list_empty(&queued.suspects) && list_empty(&queued.too_large);
+    return task_queue_next(0) == NULL && list_empty(&queued.too_large);
 }

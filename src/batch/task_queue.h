@@ -18,7 +18,7 @@ void task_queue_init(struct op *const *ops);
 void task_queue_add(struct task *t);
 /* Queues t behind all tasks of its operation. */
 void task_queue_add_last(struct task *t);
-/* Queues t in front of its operation's queue, or of the suspects if its group_size is not 0. */
+/* Queues t in front of its operation's queue, or of the heavy tasks, or of the suspects if its group_size is not 0. */
 void task_queue_push_front(struct task *t);
 /* The queued tasks of op that are not sent yet become heavy. */
 void task_queue_make_heavy(struct op *op);
@@ -40,8 +40,8 @@ static inline struct task *task_queue_first(const struct op *op) {
 }
 /* The next heavy task of a connection, or NULL. */
 struct task *task_queue_first_heavy(enum conn_kind kind);
-/* Nodes of tasks. Their statements have at most group_size tasks. */
-struct list *task_queue_suspects(void);
+/* The suspects of a connection, as nodes of tasks. Their statements have at most group_size tasks. */
+struct list *task_queue_suspects(enum conn_kind kind);
 /* Queued tasks of the operations of a connection, with heavy ones and those of client transactions. */
 size_t task_queue_count(enum conn_kind kind);
 /* Adds change to the number of queued tasks of client transactions. */

@@ -561,6 +561,28 @@ static void test_poison_alone(void **state) {
     assert_all_ended();
 }
 
+/* Reads that ended their session are sent over the connection of reads. */
+static void test_suspects_of_their_connection(void **state) {
+    (void)state;
+    add_many(s, 1, 2);
+    for (int i = 0; i < 2; i++) {
+        batch_flush();
+        assert_txn(READ, "s1,2");
+        crash(READ);
+    }
+    add(&a[1]);
+    batch_flush();
+    assert_txn(WRITE, "a1");
+    assert_txn(READ, "s1");
+    commit(WRITE);
+    commit(READ);
+    batch_flush();
+    assert_txn(WRITE, "");
+    assert_txn(READ, "s2");
+    commit(READ);
+    assert_all_ended();
+}
+
 /* Tasks of lost transactions go before all others. */
 static void test_lost_go_first(void **state) {
     (void)state;
@@ -766,6 +788,7 @@ int main(void) {
         TEST(test_sending_fails),
         TEST(test_cancel_of_a_failed_task),
         TEST(test_poison_alone),
+        TEST(test_suspects_of_their_connection),
         TEST(test_lost_go_first),
         TEST(test_poison_among_many),
         TEST(test_lost_beside_poison),

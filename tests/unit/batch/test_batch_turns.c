@@ -521,12 +521,54 @@ static void test_long_reads(void **state) {
     add_of(&reads[3], 0, HEAVY_COST);
     add(&s[2]);
     batch_flush();
-    assert_txn(READ, "s2 q2");
+    assert_txn(READ, "s2");
+    commit(READ);
+    batch_flush();
+    assert_txn(READ, "q2");
     commit(READ);
     batch_flush();
     assert_txn(READ, "q3");
     commit(READ);
     fake_db.conns[LONG]->state = DB_READY;
+    assert_all_ended();
+}
+
+/* A long read that ends its session waits for the connection of such reads, until it is given up. */
+static void test_a_long_read_ends_sessions(void **state) {
+    int crashes = 0;
+
+    (void)state;
+    add_of(&reads[1], 0, HEAVY_COST);
+    for (; reads[1].ends == 0; batch_flush()) {
+        add(&a[crashes]);
+        add(&s[crashes]);
+        batch_flush();
+        assert_txn(LONG, "q1");
+        assert_true(trial_txn(READ, 0)[0] == 's' && trial_txn(WRITE, 0)[0] == 'a');
+        commit(READ);
+        commit(WRITE);
+        crash(LONG);
+        fake_db.conns[LONG]->state = DB_DOWN;
+        crashes++;
+        batch_flush();
+        assert_txn(READ, "");
+        assert_txn(WRITE, "");
+        fake_db.conns[LONG]->state = DB_READY;
+    }
+    assert_in_range(crashes, 3, 5);
+    assert_string_equal(reads[1].failed, OP_LOST);
+    assert_int_equal(reads[1].ends, 1);
+}
+
+static void test_a_heavy_one_stays_heavy(void **state) {
+    (void)state;
+    add_of(&c[1], 0, HEAVY_COST);
+    batch_flush();
+    fail_at(WRITE, 0, "40001");
+    add(&a[1]);
+    assert_true(c[1].task.heavy);
+    assert_commits("a1");
+    assert_commits("c1");
     assert_all_ended();
 }
 
@@ -556,6 +598,8 @@ int main(void) {
         cmocka_unit_test_setup(test_divided_fails, trial_start),
         cmocka_unit_test_setup(test_divided_is_lost, trial_start),
         cmocka_unit_test_setup(test_long_reads, users_start),
+        cmocka_unit_test_setup(test_a_long_read_ends_sessions, users_start),
+        cmocka_unit_test_setup(test_a_heavy_one_stays_heavy, users_start),
     };
 
     return cmocka_run_group_tests(tests, trial_group_start, trial_group_stop);
