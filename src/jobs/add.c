@@ -504,6 +504,8 @@ static void add_flow_judged(struct add *a, enum flow_verdict verdict) {
         return;
     }
     add_left(a);
+    if (verdict == FLOW_WAITS)
+        queue_show(a->q);
     for (size_t i = 0; i < a->count; i++) {
         if (verdict == FLOW_ADDED)
             add_job_entered(a, i, a->opt.delay > 0);

@@ -58,6 +58,8 @@ static void waiting_end_queue(void) {
 
     if (q != NULL)
         q->after = (struct queue_after){ .jobs = counts.queue_jobs, .pass = counts.passes + 1 };
+    if (q != NULL && counts.queue_jobs > 0)
+        queue_show(q);
     counts.pass_jobs += counts.queue_jobs;
     counts.queue_jobs = 0;
 }

@@ -85,7 +85,7 @@ struct queue {
     uint64_t weighed;   /* its position among queues with weights; turns.c */
     int64_t named_us;   /* clock_mono() when a command last named it; unused queues are forgotten */
     bool hidden;        /* QUEUE_HIDDEN */
-    bool shown;         /* clients see it, queue_show(); false while it has had delayed jobs only */
+    bool shown;         /* clients see it, queue_show(); false while it has had no job and no other use */
     bool has_matches;   /* its name has been compared with all patterns; pattern_index.c */
     uint8_t pause;      /* enum queue_pause */
     struct list_ends list;

@@ -79,6 +79,8 @@ static void set_len(struct queue *q, int64_t len) {
 static void set_total(struct queue *q, int64_t total) {
     sums.total += total - q->counters.total;
     q->counters.total = total;
+    if (total > 0 && !q->shown)
+        queue_show(q);
 }
 
 static void set_dead(struct queue *q, int64_t dead) {

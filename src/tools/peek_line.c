@@ -210,11 +210,7 @@ static bool peek_finds_queue(struct peek *k, const char *queue) {
     freeReplyObject(stat);
     if (found)
         return true;
-    return line_refuse("peek",
-                       strcmp(k->w->state, "active") == 0
-                           ? "the queue does not exist"
-                           : "the queue does not exist, or has had only delayed jobs (--state active)",
-                       queue);
+    return line_refuse("peek", "the queue does not exist", queue);
 }
 
 static bool peek_show(struct peek *k) {

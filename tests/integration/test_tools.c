@@ -169,7 +169,7 @@ static void test_peek(void **state) {
     assert_null(strstr(out, "second"));
     TOOLING(0, "[]", "peek", "--state", "dead", "t-peek");
     /* An empty queue is no missing queue. */
-    TOOLING(1, "pgdisque peek: the queue does not exist, or has had only delayed jobs", "peek", "t-peke");
+    TOOLING(1, "pgdisque peek: the queue does not exist: t-peke", "peek", "t-peke");
     TOOLING(1, "the queue does not exist: t-peke", "peek", "--state", "active", "t-peke");
     assert_string_equal(shell(1, "\"$TOOL\" peek t-peke 2>/dev/null"), "");
     add_job(c, "t-peek-delayed", "later", "DELAY 1000");

@@ -568,10 +568,11 @@ static void test_counters(void **state) {
     assert_false(b->shown);
     queue_count_out(b, 3);
     assert_false(b->shown);
+    queue_count_total(b, 1); /* a delayed job */
+    assert_true(b->shown);
     queue_count_in(a, 1);
     queue_count_in(b, 1);
     queue_count_out(b, 2);
-    assert_true(b->shown);
     assert_int_equal(b->counters.jobs_in, 1);
     assert_int_equal(b->counters.jobs_out, 5);
     assert_ptr_equal(next_dirty(), b);
