@@ -381,6 +381,8 @@ static void working_row(struct task *t, const PGresult *rows, int row) {
         worked(t, rows, row);
 }
 
+#define WORKING_GONE "NOJOB Job not known in the context of this node."
+
 static void working_end(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
 
@@ -393,7 +395,15 @@ static void working_end(struct task *t, const PGresult *rows) {
     if (job_ids(r)->stale > 0)
         reply_error(r, TOKEN_ERROR);
     else if (job_ids(r)->hits == 0)
-        reply_error(r, "NOJOB Job not known in the context of this node.");
+        reply_error(r, WORKING_GONE);
+    req_end(r);
+}
+
+/* The ID is that of another database. As for a job that has ended, the others of a transaction are done. */
+static void working_foreign(struct req *r) {
+    reply_error(r, WORKING_GONE);
+    if (r->exec != NULL)
+        r->failed = false;
     req_end(r);
 }
 
@@ -473,7 +483,7 @@ void cmd_working(struct req *r) {
         return;
     job_ids(r)->seconds = seconds;
     if (job_ids(r)->count == 0) {
-        req_error(r, "NOJOB Job not known in the context of this node.");
+        working_foreign(r);
         return;
     }
     working_send(r);

@@ -77,9 +77,10 @@ static bool fail_shape(struct command_reader *r) {
     return false;
 }
 
-static bool fail_word(struct command_reader *r, size_t number) {
+/* The first word has the index 0, and people count from 1. */
+static bool fail_word(struct command_reader *r, size_t index) {
     snprintf(r->err, r->err_size, "word %zu is neither a text nor an integer nor {\"base64\": \"...\"}",
-             number);
+             index + 1);
     return false;
 }
 

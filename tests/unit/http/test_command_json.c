@@ -70,15 +70,15 @@ static void test_wrong(void **state) {
     expect_wrong("[]", "expected an array of 1 to");
     expect_wrong("[[]]", "expected an array of 1 to");
     expect_wrong("[[\"a\"], 5]", "expected an array of 1 to");
-    expect_wrong("[[\"a\"], [true]]", "word 0 is neither");
-    expect_wrong("[\"a\", 1.5]", "word 1 is neither");
-    expect_wrong("[9223372036854775808]", "word 0 is neither");
-    expect_wrong("[\"a\x01\"]", "word 0 is neither");
-    expect_wrong("[\"\xff\"]", "word 0 is neither");
-    expect_wrong("[\"\\ud800\"]", "word 0 is neither");
-    expect_wrong("[{\"base64\": \"!\"}]", "word 0 is neither");
-    expect_wrong("[{\"base64\": \"AA==\", \"a\": 1}]", "word 0 is neither");
-    expect_wrong("[{}]", "word 0 is neither");
+    expect_wrong("[[\"a\"], [true]]", "word 1 is neither");
+    expect_wrong("[\"a\", 1.5]", "word 2 is neither");
+    expect_wrong("[9223372036854775808]", "word 1 is neither");
+    expect_wrong("[\"a\x01\"]", "word 1 is neither");
+    expect_wrong("[\"\xff\"]", "word 1 is neither");
+    expect_wrong("[\"\\ud800\"]", "word 1 is neither");
+    expect_wrong("[{\"base64\": \"!\"}]", "word 1 is neither");
+    expect_wrong("[{\"base64\": \"AA==\", \"a\": 1}]", "word 1 is neither");
+    expect_wrong("[{}]", "word 1 is neither");
     expect_wrong("[\"a\"", "not JSON behind byte 4");
     expect_wrong("[\"a\" \"b\"]", "not JSON behind byte 4");
     expect_wrong("[\"a\",]", "not JSON behind byte 4");
@@ -105,7 +105,7 @@ static void test_end_of_scan(void **state) {
     buf_append_str(&text, "nonsense");
     expect_refused((struct slice){ buf_ptr(&text), buf_len(&text) }, "at most 100 commands");
     buf_free(&text);
-    expect_wrong("[true, nonsense", "word 0 is neither");
+    expect_wrong("[true, nonsense", "word 1 is neither");
 }
 
 int main(void) {
