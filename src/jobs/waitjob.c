@@ -22,6 +22,9 @@
 /* Pauses between queries if no message arrives. Each pause is twice as long as the one before. */
 #define FIRST_PAUSE_US (100 * US_PER_MS)
 #define LAST_PAUSE_US (3 * US_PER_S)
+/* A longer result is read by a statement for each client, so that it is not copied for all of them at once. */
+#define RESULT_AT_ONCE 4096
+#define RESULTS_TOO_LONG "LIMIT the results take more than 16 MB: name fewer jobs"
 
 enum wait_state { WAIT_OPEN, WAIT_DONE, WAIT_DEAD, WAIT_CANCELLED, WAIT_GONE, WAIT_UNKNOWN };
 
@@ -328,12 +331,34 @@ static void waitjob_looked(struct job_wait *w, const PGresult *rows, int first) 
     }
 }
 
+static bool misses_results(const struct task *t, const PGresult *rows) {
+    for (size_t i = 0; i < t->rows; i++)
+        if (row_bool(rows, (int)(t->first_row + i), COL_LOOK_JOBS_IS_LEFT_OUT))
+            return true;
+    return false;
+}
+
+/* The results of other requests took the room, or those of this request alone are too long. */
+static void look_for_results(struct job_wait *w) {
+    if (w->req->task.first_row == 0) {
+        if (w->client != NULL)
+            waitjob_leave(w);
+        req_error(w->req, RESULTS_TOO_LONG);
+    } else if (w->reads_all) {
+        waitjob_send(w, w->count);
+    } else {
+        waitjob_look(w);
+    }
+}
+
 /* The result has a row for each key, in their order. */
 static void look_done(struct task *t, const PGresult *rows) {
     struct job_wait *w = wait_of(REQ_OF_TASK(t));
 
     w->is_reading = false;
-    if (w->reads_all)
+    if ((w->reads_all || w->client != NULL) && misses_results(t, rows))
+        look_for_results(w);
+    else if (w->reads_all)
         end_with_states(w, rows, (int)t->first_row);
     else if (w->client == NULL)
         req_end(w->req);
@@ -360,7 +385,7 @@ bool waitjob_is_asked(void) {
 
 /* result: of a retained job. NULL if it is not known here. */
 static void tell_one(struct job_wait *w, enum job_exit how, const struct slice *result) {
-    if (how == JOB_DEAD || (how == JOB_KEPT && result == NULL)) {
+    if (how == JOB_DEAD || (how == JOB_KEPT && (result == NULL || result->len > RESULT_AT_ONCE))) {
         waitjob_look(w);
         return;
     }

@@ -10,6 +10,7 @@ enum { A, B, C };
 #define MANY 200
 
 #define MEGABYTE 1000000
+#define LONG_RESULT (9 * MEGABYTE)
 #define LOST_ROUNDS 40
 /* Jobs with the shortest retentions are in tables that the server empties in turn, one each five seconds. */
 #define SHORT "5"
@@ -169,6 +170,34 @@ static void test_large_results(void **state) {
         freeReplyObject(reply);
     }
     free(text);
+}
+
+/* A statement reads results of 16 MB, and then no more. Each of several clients gets a longer one, in turn. */
+static void test_results_together(void **state) {
+    char *result = calloc(1, LONG_RESULT), ids[3][64];
+    struct wire w[2];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        snprintf(ids[i], sizeof ids[i], "%s", delivered("long", "x"));
+    for (int i = 0; i < 2; i++)
+        await(A, &w[i], ids[0]);
+    for (int i = 0; i < 3; i++)
+        freeReplyObject(redisCommand(at[B], "ACKJOB RESULT %b %s", result, (size_t)LONG_RESULT, ids[i]));
+    for (int i = 0; i < 2; i++) {
+        struct value *v = wire_reply(&w[i], EVENTUALLY_MS);
+
+        assert_non_null(v);
+        assert_int_equal(v->count, 2);
+        assert_int_equal(v->items[1]->len, LONG_RESULT);
+        value_free(v);
+        wire_close(&w[i]);
+    }
+    expect_start(at[A], "-LIMIT the results take more than 16 MB", "WAITJOB %s %s %s", ids[0], ids[1],
+                 ids[2]);
+    freeReplyObject(redisCommand(at[A], "WAITJOB %s %s", ids[0], ids[1]));
+    expect(at[A], "+PONG", "PING");
+    free(result);
 }
 
 static void test_by_sql(void **state) {
@@ -410,6 +439,7 @@ int main(void) {
         TEST(test_queues_of_one_command),
         TEST(test_a_result_is_kept_anyway),
         TEST(test_large_results),
+        TEST(test_results_together),
         TEST(test_by_sql),
         TEST(test_all_waiting_clients_get_a_reply),
         TEST(test_without_retention),

@@ -85,7 +85,8 @@
           .jobs = "1/0/1; 1/0/2 expires=12:00:00",                                                          \
           .setup = TWO_RETAINED,                                                                            \
           .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{4,1,2,3,99}", NOW },                                  \
-          .rows = "1 f - - - f -; 2 t - - - f -; 3 f - - - f -; 4 f 11:00:00 7 \"r\" f -; 5 f - - - f -",   \
+          .rows = "1 f - - - f - f; 2 t - - - f - f; 3 f - - - f - f; 4 f 11:00:00 7 \"r\" f - f; "         \
+                  "5 f - - - f - f",                                                                        \
           .ordered = true },                                                                                \
         { SQL_SHOW_RETAINED,                                                                                \
           "as often as asked for, unless it is over",                                                       \
