@@ -144,7 +144,7 @@ struct op {
     /* May be NULL. The task will not be repeated. It is not committed. After OP_LOST, or in a client transaction whose
      * outcome or result is lost, that is unknown. */
     void (*fail)(struct task *t, const struct op_error *err);
-    /* The transaction failed or was lost. Prepares t for being sent again; it may change t->op, and lower t->group_size. unknown: the
+    /* The transaction failed or was lost. Prepares t for being sent again; it may change t->op. unknown: the
      * transaction may have been committed, and no commit marker tells. False if t has ended. NULL: no
      * preparation is needed. */
     bool (*again)(struct task *t, bool unknown);

@@ -853,17 +853,6 @@ static bool take_again(struct task *task, bool unknown) {
     return false;
 }
 
-/* If a claim by keys failed, each of its queues is sent again alone: a statement has one such claim for a queue. A claim that
- * waits for a lock of another session must not wait beside a later one of its queue. */
-static bool keys_again(struct task *task, bool unknown) {
-    bool has_failed = task->group_size > 0 || task->failures > 0;
-
-    if (unknown || !has_failed || task->op->contention.on)
-        return take_again(task, unknown);
-    task->group_size = 1;
-    return true;
-}
-
 static void take_fail(struct task *task, const struct op_error *err) {
     struct take *t = take_of(task);
 
@@ -874,7 +863,7 @@ static void take_fail(struct task *task, const struct op_error *err) {
 }
 
 OPERATION(claim_keys, .takes = true, .begin = take_begin_keys, .encode = keys_encode, .done = keys_done,
-          .fail = take_fail, .again = keys_again);
+          .fail = take_fail, .again = take_again);
 
 #define TAKE_OP(id, encoder, end)                                                                     \
     OPERATION(id, .takes = true, .alone = true, .most = TAKES_MOST, .encode = encoder, .on_end = end, \

@@ -85,13 +85,13 @@ static void test_commands(void **state) {
     expect_http(http_run("[\"GETJOB\", \"NOHANG\", \"FROM\", \"none\"]"), 200, "\r\n\r\n{\"reply\":null}\n");
     expect_http(http_run("[\"NONSENSE\"]"), 400, "{\"error\":\"ERR unknown command");
     expect_http(http_run("[]"), 400, "expected an array of 1 to 1024 words");
-    expect_http(http_run("[1.5]"), 400, "word 0 is neither");
-    expect_http(http_run("[\"ECHO\", {\"base64\": \"!\"}]"), 400, "word 1 is neither");
+    expect_http(http_run("[1.5]"), 400, "word 1 is neither");
+    expect_http(http_run("[\"ECHO\", {\"base64\": \"!\"}]"), 400, "word 2 is neither");
     expect_http(http_run("{\"QLEN\": 1}"), 400, "expected an array");
     expect_http(http_run("nonsense"), 400, "expected an array");
     expect_http(http_run(""), 400, "expected an array");
     expect_http(http_run("[\"\\u0\xc3\xa9"), 400, "the body is not JSON");
-    expect_http(http_run("[\"\xff\xfe\"]"), 400, "word 0 is neither");
+    expect_http(http_run("[\"\xff\xfe\"]"), 400, "word 1 is neither");
     expect(c, ":2", "QLEN mail");
     redisFree(c);
 }

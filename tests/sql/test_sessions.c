@@ -403,7 +403,7 @@ static void adding_a_failed_job_again_adds_it(void **state) {
     SEND(b, SQL_ADD_MISSING, ADD("{1}"));
     assert_true(waits_for_lock(b));
     sql(a, "rollback");
-    assert_string_equal(call_result(b), "1");
+    assert_string_equal(call_result(b), "1 f");
     expect_jobs("1/0/1; 2/0/9");
 }
 

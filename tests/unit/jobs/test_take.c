@@ -284,61 +284,6 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     assert_replies("1:q1=0,q2=1,q3=2 2:q3=2,q1=0 3:q2=1");
 }
 
-/* Two clients wait for a returned job each, of different queues, in one statement. */
-static void claim_two_by_keys(void) {
-    insert_jobs("q1", 1);
-    insert_jobs("q2", 1);
-    fake_commit_all();
-    ask_for(1, "q1 q2", 2);
-    fake_commit_all();
-    assert_replies("1:q1=0,q2=1");
-    fake_end_lease(&fake_jobs[0]);
-    fake_end_lease(&fake_jobs[1]);
-    ask_for(2, "q1", 1);
-    ask_for(3, "q2", 1);
-    batch_flush();
-    assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 2);
-}
-
-static void assert_claims(const char *queue) {
-    batch_flush();
-    assert_int_equal(fake_count(fake_write_conn()), 1);
-    assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 1);
-    assert_int_equal(fake_element(statement(0, SQL_CLAIM_KEYS), 0, 0), queue_named(queue)->id);
-}
-
-/* A row that the database cannot read fails the request that needs it, and no other. */
-static void test_keys_that_fail(void **state) {
-    (void)state;
-    claim_two_by_keys();
-    fake_fail(fake_write_conn(), 0, "XX001");
-    assert_claims("q1");
-    fake_fail(fake_write_conn(), 0, "XX001");
-    assert_claims("q2");
-    fake_commit_round();
-    assert_replies("2:-DBERR 3:q2=1");
-    assert_rests("q1", 1);
-    assert_rests("q2", 0);
-    ask_for(2, "q1", 1);
-    fake_commit_all();
-    assert_replies("2:q1=0");
-}
-
-/* An error that may pass is tried a few times. */
-static void test_keys_that_fail_for_a_while(void **state) {
-    int fails = 0;
-
-    (void)state;
-    claim_two_by_keys();
-    for (; getters[2].taker != NULL || getters[3].taker != NULL; batch_flush()) {
-        assert_true(++fails <= 10);
-        fake_fail(fake_write_conn(), 0, "57014");
-    }
-    assert_in_range(fails, 4, 10);
-    assert_replies("2:-DBERR 3:-DBERR");
-    assert_int_equal(getters[2].ends + getters[3].ends, 2);
-}
-
 /* A higher priority goes before, wherever the scan position is. */
 static void test_priority_before_the_frontier(void **state) {
     (void)state;
@@ -606,8 +551,6 @@ int main(void) {
         TEST(test_returned_and_gone),
         TEST(test_keys_behind_keys),
         TEST(test_keys_of_many_queues_in_one_statement),
-        TEST(test_keys_that_fail),
-        TEST(test_keys_that_fail_for_a_while),
         TEST(test_priority_before_the_frontier),
         TEST(test_added_while_a_walk_is_under_way),
         TEST(test_frontier_passes_an_add),
