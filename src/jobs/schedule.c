@@ -113,7 +113,7 @@ void schedule_turn(void) {
 static int64_t next_tick(const struct cron_expr *e, int64_t anchor_s, int64_t after_s) {
     int64_t next = cron_next(e, anchor_s, after_s, timezone_offset_at);
 
-    return next == CRON_NEVER ? TIME_NEVER : next * US_PER_S;
+    return next == CRON_NEVER || next > TIME_NEVER / US_PER_S ? TIME_NEVER : next * US_PER_S;
 }
 
 int64_t schedule_first(const struct cron_expr *e, int64_t now) {
