@@ -11,7 +11,7 @@
 #define DEAD 100000
 #define BEHIND 1000
 #define CLAIMED 1000
-#define MOST_PAGES 150
+#define MOST_PAGES 200
 #define UNIQUE_BATCH 500
 #define FIELDS 1000
 
