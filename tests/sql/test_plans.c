@@ -11,7 +11,7 @@
 #define DEAD 100000
 #define BEHIND 1000
 #define CLAIMED 1000
-#define MOST_PAGES 200
+#define MOST_PAGES 150
 #define UNIQUE_BATCH 500
 #define FIELDS 1000
 
@@ -102,7 +102,7 @@ static const struct planned planned[] = {
     { SQL_SET_ELEMENT, HOT, "1, 0, 5, now(), 2, null, '{x}'" },
     { SQL_TRIM_LIST, HOT, "1, 0, 5, now(), '{3}', '{1}', '{1}'" },
     { SQL_EMPTY_LIST, HOT, "1, 0, 5, 0, 50, 20, now()" },
-    { SQL_EMPTY_QUEUE, HOT, "1, 0, 5, 0, 50, 20, now()" },
+    { SQL_EMPTY_QUEUE, HOT, "1, 0, 5, 0, 200000, 20, now()" },
     { SQL_DATE_LIST, HOT, "1, 0, 5, 0, 50, 20, now(), now(), now(), now()" },
     { SQL_LIST_LIFE, 0, "1, now(), now()" },
     { SQL_RENAME_LIST, HOT, "1, 2, 1, 20, false, now(), 20" },
