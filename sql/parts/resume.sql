@@ -2,32 +2,19 @@
 --
 -- revived has the columns queue_id, rank, id, expires_at, retry and in_flow.
 flows as materialized (
-    select f.id, f.batch_id, f.outcome, f.ended_at, r.queue_id, r.expires_at
+    select f.batch_id, f.outcome, f.ended_at
     from :revived as r
     join pgdisque.flow_job as f on f.id = any (array[r.id])
     for update of f
 ),
 resumed as (
-    update pgdisque.flow_job as f
-    set outcome = null,
-        ended_at = null,
-        result = null,
-        is_settled = false,
-        after_failure = false,
-        turn = f.turn + 1,
-        queue_id = w.queue_id,
-        expires_at = w.expires_at
-    from flows as w
-    where f.id = any (array[w.id])
-),
--- Rows that are newer than the statement, which an update would not see, and rows that were pruned since then.
--- Their jobs belong to no batch.
-resumed_newer as (
+    -- A row may be newer than the statement, so an update would not see it. It may also have been pruned.
     insert into pgdisque.flow_job as f (id, queue_id, rank, expires_at, retry)
     select r.id, r.queue_id, r.rank, r.expires_at, r.retry
     from :revived as r
     where r.in_flow
-      and r.id <> all (array(select w.id from flows as w))
+      -- Only after the outcomes were read.
+      and (select count(*) from flows) >= 0
     on conflict (id) do update
     set outcome = null,
         ended_at = null,
