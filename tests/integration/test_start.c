@@ -398,7 +398,7 @@ static void test_user_without_a_name(void **state) {
 
 /* ---- another user ---- */
 
-#define OTHER_USER "nobody"
+#define OTHER_USER "daemon"
 
 static uid_t owner_of(const char *dir, const char *name) {
     struct stat st;
@@ -417,9 +417,10 @@ static const char *dir_of_other(const char *name, mode_t mode) {
     return dir;
 }
 
-#define CHECK_AS_OTHER(dir)                                                                                 \
-    run((const char *const[]){ "setpriv", "--reuid=" OTHER_USER, "--regid=nogroup", "--clear-groups", "--", \
-                               server_program(), "--check", "--port", free_port(), "--dir", dir, NULL })
+#define CHECK_AS_OTHER(dir)                                                                               \
+    run((const char *const[]){ "setpriv", "--reuid=" OTHER_USER, "--regid=" OTHER_USER, "--clear-groups", \
+                               "--", server_program(), "--check", "--port", free_port(), "--dir", dir,    \
+                               NULL })
 
 /* A check by root leaves the directory to the user that the server becomes. */
 static void test_check_of_root_leaves_the_files(void **state) {

@@ -1,24 +1,6 @@
 /* Statements about predecessors, while another session adds jobs that wait for these. */
 #include "flow_cases.h"
-#include "session.h"
-
-static PGconn *a, *b;
-
-static int open_sessions(void **state) {
-    const char *database = database_new();
-
-    (void)state;
-    a = session_open(database);
-    b = session_open(database);
-    return 0;
-}
-
-static int close_sessions(void **state) {
-    (void)state;
-    PQfinish(a);
-    PQfinish(b);
-    return 0;
-}
+#include "two_sessions.h"
 
 #define OUTCOMES                                                                                      \
     "select string_agg(concat_ws(':', id, outcome, encode(result, 'escape')), ' ' order by id) from " \

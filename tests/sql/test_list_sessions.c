@@ -1,27 +1,14 @@
 /* The statements of list commands while another session changes the same rows. */
-#include "session.h"
+#include "two_sessions.h"
 
 #include <string.h>
 
-static PGconn *a, *b;
-
-static int open_sessions(void **state) {
-    const char *database = database_new();
-
-    (void)state;
-    a = session_open(database);
-    b = session_open(database);
+static int begin_with_a_list(void **state) {
+    open_sessions(state);
     /* A statement that waits where it must not is to fail, not to hang. */
     assert_string_equal(sql(b, "set lock_timeout = %d", (int)patience(EVENTUALLY_MS)), "");
     jobs_put(a, "1/0/1; 1/0/2; 1/0/3; 1/0/4; 1/0/5");
     assert_string_equal(sql(a, "begin"), "");
-    return 0;
-}
-
-static int close_sessions(void **state) {
-    (void)state;
-    PQfinish(a);
-    PQfinish(b);
     return 0;
 }
 
@@ -179,7 +166,7 @@ static void a_front_is_restored_once(void **state) {
     assert_string_equal(CALL(b, SQL_READ_CONSUME_ENDS, "{1}"), "1 1");
 }
 
-#define SESSIONS(test) cmocka_unit_test_setup_teardown(test, open_sessions, close_sessions)
+#define SESSIONS(test) cmocka_unit_test_setup_teardown(test, begin_with_a_list, close_sessions)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {

@@ -1,25 +1,7 @@
 /* rerank_jobs.sql while another session changes the same rows. */
-#include "session.h"
+#include "two_sessions.h"
 
 #include <stdio.h>
-
-static PGconn *a, *b;
-
-static int open_sessions(void **state) {
-    const char *database = database_new();
-
-    (void)state;
-    a = session_open(database);
-    b = session_open(database);
-    return 0;
-}
-
-static int close_sessions(void **state) {
-    (void)state;
-    PQfinish(a);
-    PQfinish(b);
-    return 0;
-}
 
 /* The first session begins. */
 static void given(const char *jobs) {

@@ -71,6 +71,15 @@ static void answer_poll(PGresult *page) {
     batch_flush();
 }
 
+/* A poll finds this schedule. */
+static void poll_finds(int64_t id, int64_t revision, int64_t at) {
+    PGresult *rows = page();
+
+    polled();
+    is_due(rows, id, revision, at);
+    answer_poll(rows);
+}
+
 /* The first schedule that is being fired. The database leaves its tick to another server. */
 static int64_t fired(size_t count) {
     const struct fake_statement *st;
@@ -106,12 +115,9 @@ static void test_polls_go_on_while_a_tick_is_fired(void **state) {
     int64_t at = clock_db();
 
     (void)state;
-    polled();
-    is_due(rows, 1, 1, at);
-    answer_poll(rows);
+    poll_finds(1, 1, at);
     assert_int_equal(fake_count(fake_write_conn()), 1);
     polled();
-    rows = page();
     is_due(rows, 1, 1, at);
     is_due(rows, 2, 1, at);
     answer_poll(rows);
@@ -121,17 +127,11 @@ static void test_polls_go_on_while_a_tick_is_fired(void **state) {
 
 /* A changed schedule is fired, although a tick of its earlier version is being fired. */
 static void test_a_changed_schedule_is_fired(void **state) {
-    PGresult *rows = page();
     int64_t at = clock_db();
 
     (void)state;
-    polled();
-    is_due(rows, 1, 1, at);
-    answer_poll(rows);
-    polled();
-    rows = page();
-    is_due(rows, 1, 2, at);
-    answer_poll(rows);
+    poll_finds(1, 1, at);
+    poll_finds(1, 2, at);
     assert_int_equal(fired(1), 1);
     assert_int_equal(fired(1), 1);
 }
