@@ -221,9 +221,9 @@ static void check_size(struct exec *e) {
             "LIMIT the transaction has too many statements: 1000 are allowed. Commands of one kind that "
             "follow each other, ADDJOBs or ACKJOBs, are one");
     else if (e->client_txn.edges > CLIENT_TXN_MAX_EDGES)
-        buf_printf(&e->error, "LIMIT the transaction has too many dependencies of jobs: 100000 are allowed. "
-                              "A job that waits for "
-                              "all of one group, and for which another group waits, saves most of them");
+        buf_printf(&e->error,
+                   "LIMIT the jobs of the transaction wait for too many jobs: 100000 in all are allowed. "
+                   "Let a job wait for the first group of jobs, and the second group for this job");
     else if (client_txn_size(&e->client_txn) > OP_MAX_BYTES)
         buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
 }

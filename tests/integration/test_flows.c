@@ -304,7 +304,7 @@ static const char *add_fan_in(int successors) {
 /* AFTER #1 names 1,000 jobs in a few bytes. */
 static void test_dependencies_are_limited(void **state) {
     (void)state;
-    assert_string_equal(add_fan_in(101), "LIMIT the transaction has too many dependencies of jobs");
+    assert_string_equal(add_fan_in(101), "LIMIT the jobs of the transaction wait for too many jobs");
     assert_int_equal(flow_rows("many", "true"), 0);
     assert_string_equal(add_fan_in(3), "");
     assert_int_equal(flow_rows("many", "true"), 1000);
