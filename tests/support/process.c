@@ -256,11 +256,20 @@ void show_tail(const char *path, const char *name) {
     free(text);
 }
 
-bool file_contains(const char *path, const char *text) {
+int file_count(const char *path, const char *text) {
     size_t len = 0;
     char *content = read_file(path, &len);
-    bool found = content && memmem(content, len, text, strlen(text));
+    int count = 0;
 
+    if (content == NULL)
+        return 0;
+    for (char *at = content; (at = memmem(at, len - (size_t)(at - content), text, strlen(text))) != NULL;
+         at++)
+        count++;
     free(content);
-    return found;
+    return count;
+}
+
+bool file_contains(const char *path, const char *text) {
+    return file_count(path, text) > 0;
 }

@@ -49,6 +49,8 @@ uid_t unprivileged_uid(gid_t *gid);
 
 /* Prints the last bytes of a file to stderr, each line marked with its name. */
 void show_tail(const char *path, const char *name);
+/* How often does the file contain the text? 0 if there is no file. */
+int file_count(const char *path, const char *text);
 /* Does the file contain the text? */
 bool file_contains(const char *path, const char *text);
 
