@@ -12,9 +12,18 @@
 #define BITS 64
 #define PATTERN_WORDS (PATTERNS_MAX / BITS)
 #define IDLE_PATTERN_US (60 * US_PER_S)
-/* The number of names that a step compares with a pattern. A long name counts as several. */
+/* The number of comparisons in a step. A long name or pattern counts as several. */
 #define STEP_NAMES 4096
 #define NAME_BYTES 64
+/* A name is compared with all patterns at once if their number times its length is at most this. */
+#define AT_ONCE_BYTES (64 * 1024)
+
+/* A queue whose name is compared with the patterns in steps. */
+struct long_name {
+    struct list node;
+    struct queue *q;
+    uint32_t slot; /* of the next pattern */
+};
 
 static struct {
     struct queue_pattern *by_text;
@@ -27,6 +36,9 @@ static struct {
     uint64_t steps;   /* of the work */
     uint64_t settled; /* the last step for a pattern without a user */
     void (*on_settled)(struct queue_pattern *p);
+    struct list long_names;     /* struct long_name, the shortest first */
+    struct long_work name_work; /* compares them */
+    bool compares;
     uint64_t waiting[PATTERN_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;            /* number of these patterns */
     /* set of the indexes of queues that may have jobs; maintained while there are patterns */
@@ -37,7 +49,8 @@ static struct {
 void patterns_init(void) {
     list_init(&patterns.idle);
     list_init(&patterns.unsettled);
-    patterns.works = false;
+    list_init(&patterns.long_names);
+    patterns.works = patterns.compares = false;
 }
 
 void patterns_on_settled(void (*fn)(struct queue_pattern *p)) {
@@ -123,9 +136,61 @@ static void pattern_index_compare(struct queue_pattern *p, struct queue *q) {
     pattern_index_set_bit(q->matches.patterns, p->slot, fits);
 }
 
+/* The cost in comparisons of short names. glob_match() takes the pattern in words of 64 bits. */
+static int64_t pattern_index_cost(const struct queue_pattern *p, const struct queue *q) {
+    return 1 + (int64_t)(q->name.len / NAME_BYTES * (p->text.len / BITS + 1));
+}
+
 static void set_ready(const struct queue *q) {
     pattern_index_make_room(&patterns.ready, &patterns.words, q->slot);
     pattern_index_set_bit(patterns.ready, q->slot, true);
+}
+
+static void long_name_free(struct long_name *n) {
+    list_remove(&n->node);
+    free(n);
+}
+
+static bool compare_long_names(struct long_work *w) {
+    int64_t left = STEP_NAMES;
+
+    (void)w;
+    while (!list_empty(&patterns.long_names)) {
+        struct long_name *n = LIST_ENTRY(patterns.long_names.next, struct long_name, node);
+        struct queue *q = n->q;
+
+        for (; n->slot < PATTERNS_MAX && left > 0; n->slot++) {
+            struct queue_pattern *p = patterns.slots[n->slot];
+
+            if (p == NULL)
+                continue;
+            pattern_index_compare(p, q);
+            left -= pattern_index_cost(p, q);
+        }
+        if (n->slot < PATTERNS_MAX)
+            return true;
+        long_name_free(n);
+        q->matched = NAME_MATCHED;
+        queue_signal(q);
+    }
+    patterns.compares = false;
+    return false;
+}
+
+/* A shorter name goes first, so it does not wait for the names of a client that makes many long ones. */
+static void add_long_name(struct queue *q) {
+    struct long_name *n = xcalloc(1, sizeof *n);
+    struct list *next = patterns.long_names.next;
+
+    n->q = q;
+    while (next != &patterns.long_names &&
+           LIST_ENTRY(next, struct long_name, node)->q->name.len <= q->name.len)
+        next = next->next;
+    list_insert_before(next, &n->node);
+    if (patterns.compares)
+        return;
+    patterns.compares = true;
+    long_work_begin(&patterns.name_work, NULL, compare_long_names);
 }
 
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
@@ -133,9 +198,14 @@ static void set_ready(const struct queue *q) {
 static void pattern_index_add_queue(struct queue *q) {
     struct queue_pattern *p, *next;
 
-    if (q->has_matches)
+    if (q->matched != NAME_NOT_MATCHED)
         return;
-    q->has_matches = true;
+    if (q->name.len * patterns_count() > AT_ONCE_BYTES) {
+        q->matched = NAME_IN_STEPS;
+        add_long_name(q);
+        return;
+    }
+    q->matched = NAME_MATCHED;
     HASH_ITER(by_text, patterns.by_text, p, next) {
         pattern_index_compare(p, q);
     }
@@ -157,6 +227,14 @@ void patterns_drop_queue(struct queue *q) {
     if (q->slot / BITS < patterns.words)
         pattern_index_set_bit(patterns.ready, q->slot, false);
     free(q->matches.patterns);
+    if (q->matched != NAME_IN_STEPS)
+        return;
+    LIST_EACH_SAFE(node, &patterns.long_names) {
+        struct long_name *n = LIST_ENTRY(node, struct long_name, node);
+
+        if (n->q == q)
+            long_name_free(n);
+    }
 }
 
 /* ---- life of patterns ---- */
@@ -210,12 +288,13 @@ static bool settle_some(struct queue_pattern *p) {
     for (; p->compared < queue_slots() && left > 0; p->compared++) {
         struct queue *q = queue_at(p->compared);
 
-        left--;
-        if (q == NULL || !q->has_matches)
+        if (q == NULL || q->matched == NAME_NOT_MATCHED) {
+            left--;
             continue;
+        }
         pattern_index_compare(p, q);
         set_ready(q);
-        left -= (int64_t)(q->name.len / NAME_BYTES);
+        left -= pattern_index_cost(p, q);
     }
     return p->compared < queue_slots();
 }

@@ -16,7 +16,8 @@
  *
  * A name is compared with a pattern once: when its queue has a job for the first time, or when the pattern is
  * created. With very many queues that takes several turns. Until then the pattern is not settled, and its
- * requests wait. Users take turns, so the patterns of a user do not wait for all patterns of another user. A
+ * requests wait. A long name is compared with many patterns in several turns, too. Until then no pattern may find its
+ * queue. Users take turns, so the patterns of a user do not wait for all patterns of another user. A
  * match is one bit in a set of the queue and one bit in a set of the pattern. So ten thousand queues and a
  * thousand patterns need a few megabytes at most. A queue finds the patterns with waiters by a few words of
  * both sets, and a pattern finds its next queue in the same way. An unused pattern is kept for a minute, for

@@ -59,6 +59,9 @@ struct list_ends {
     unsigned unset_in : 30;        /* the period without peers in which it was read as not set; 0: in none */
 };
 
+/* Has the name of the queue been compared with all patterns? */
+enum name_match { NAME_NOT_MATCHED, NAME_IN_STEPS, NAME_MATCHED };
+
 /* The patterns that match the name of the queue.
  * Written by pattern_index.c. */
 struct queue_matches {
@@ -86,7 +89,7 @@ struct queue {
     int64_t named_us;   /* clock_mono() when a command last named it; unused queues are forgotten */
     bool hidden;        /* QUEUE_HIDDEN */
     bool shown;         /* clients see it, queue_show(); false while it has had no job and no other use */
-    bool has_matches;   /* its name has been compared with all patterns; pattern_index.c */
+    uint8_t matched;    /* enum name_match */
     uint8_t pause;      /* enum queue_pause */
     struct list_ends list;
     struct list in_rowless;          /* in the list of queues without a row */

@@ -377,6 +377,48 @@ static void settle_all(void) {
         long_works_turn();
 }
 
+/* The number with zeros before it, as a name or the end of a pattern. */
+static const char *padded(const char *before, int width, int number) {
+    static char text[66000];
+
+    snprintf(text, sizeof text, "%s%0*d", before, width, number);
+    return text;
+}
+
+#define LONG_PATTERNS 100
+#define LAST_PATTERN (LONG_PATTERNS - 1)
+
+/* A name of 64 KB takes milliseconds for each pattern. Shorter names do not wait for it. */
+static void test_long_names_in_steps(void **state) {
+    struct queue_pattern *of[LONG_PATTERNS];
+    struct queue *longest, *shorter, *dropped;
+
+    (void)state;
+    for (int i = 0; i < LONG_PATTERNS; i++)
+        of[i] = pattern_of_all(slice_str(padded("*", 900, i)));
+    pattern_set_waiting(of[LAST_PATTERN], true);
+    longest = ready_queue(padded("", 65000, LAST_PATTERN));
+    dropped = ready_queue(padded("", 64000, LAST_PATTERN));
+    shorter = ready_queue(padded("", 1000, LAST_PATTERN));
+    assert_int_equal(longest->matched, NAME_IN_STEPS);
+    assert_int_equal(dropped->matched, NAME_IN_STEPS);
+    assert_null(queue_next_signalled());
+    while (shorter->matched != NAME_MATCHED) {
+        assert_int_equal(longest->matched, NAME_IN_STEPS);
+        long_works_turn();
+    }
+    assert_ptr_equal(queue_next_signalled(), shorter);
+    assert_int_equal(ready_queue("x")->matched, NAME_MATCHED);
+    queue_drop(dropped);
+    settle_all();
+    assert_ptr_equal(queue_next_signalled(), longest);
+    assert_null(queue_next_signalled());
+    assert_true(pattern_has(of[LAST_PATTERN], longest) && !pattern_has(of[0], longest));
+    pattern_set_waiting(of[LAST_PATTERN], false);
+    for (int i = 0; i < LONG_PATTERNS; i++)
+        pattern_leave(of[i]);
+}
+
 /* A pattern that is in use counts, an unused one gives way to another of the same user. */
 static void test_a_user_has_a_bound(void **state) {
     struct user *u = user_with("bound", "~*"), *other = user_with("other", "~*");
@@ -485,13 +527,21 @@ static void test_forgotten_before_it_is_settled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_syntax_of_patterns),   TEST(test_unescape),
-        TEST(test_in_turn_however_deep), TEST(test_queues_that_go_empty),
-        TEST(test_queues_come_and_go),   TEST(test_many),
-        TEST(test_waiting_clients),      TEST(test_clients_share_a_pattern),
-        TEST(test_there_is_a_limit),     TEST(test_queues_without_jobs_cost_nothing),
-        TEST(test_settled_in_steps),     TEST(test_forgotten_before_it_is_settled),
-        TEST(test_a_user_has_a_bound),   TEST(test_users_take_turns),
+        TEST(test_syntax_of_patterns),
+        TEST(test_unescape),
+        TEST(test_in_turn_however_deep),
+        TEST(test_queues_that_go_empty),
+        TEST(test_queues_come_and_go),
+        TEST(test_many),
+        TEST(test_waiting_clients),
+        TEST(test_clients_share_a_pattern),
+        TEST(test_there_is_a_limit),
+        TEST(test_queues_without_jobs_cost_nothing),
+        TEST(test_settled_in_steps),
+        TEST(test_long_names_in_steps),
+        TEST(test_forgotten_before_it_is_settled),
+        TEST(test_a_user_has_a_bound),
+        TEST(test_users_take_turns),
         TEST(test_rights_change),
     };
 
