@@ -7,15 +7,18 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
 #include "jobs/dead_letter.h"
 #include "jobs/expire.h"
+#include "jobs/groups.h"
 #include "jobs/job.h"
 #include "jobs/take.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
+#include "queue/queue_ready.h"
 
 /* Optional columns, NULL for most jobs. */
 struct rest {
@@ -176,6 +179,7 @@ static void put_back_encode(struct params *p, struct task *t) {
     const struct undelivered *undelivered = CONTAINER_OF(t, struct undelivered, task);
     const struct job *job = &undelivered->job;
 
+    commit_marker(t);
     params_int8(p, 0, job->key.id);
     params_time(p, 1, clock_db());
     params_time(p, 2, job->expires_at);
@@ -190,6 +194,15 @@ static void put_back_encode(struct params *p, struct task *t) {
     encode_rest(p, &undelivered->rest);
 }
 
+static void put_back_end(struct task *t) {
+    struct undelivered *p = CONTAINER_OF(t, struct undelivered, task);
+
+    expire_wake_at(p->job.expires_at);
+    if (events_wanted(p->job.q))
+        event_of_job(p->job.q, EVENT_ADDED, p->job.key, p->job.expires_at, p->job.retry);
+    copy_free(p);
+}
+
 static void put_back_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = row_full_key(rows, i, COL_PUT_BACK_JOBS_QUEUE_ID);
@@ -198,14 +211,18 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
             &(struct job_row){ .key = key, .group = row_bytes_or_null(rows, i, COL_PUT_BACK_JOBS_GROUP_KEY) },
             JOB_PUT_BACK);
     }
-    for (size_t i = 0; i < count; i++) {
-        struct undelivered *p = CONTAINER_OF(tasks[i], struct undelivered, task);
+    for (size_t i = 0; i < count; i++)
+        put_back_end(tasks[i]);
+}
 
-        expire_wake_at(p->job.expires_at);
-        if (events_wanted(p->job.q))
-            event_of_job(p->job.q, EVENT_ADDED, p->job.key, p->job.expires_at, p->job.retry);
-        copy_free(p);
-    }
+/* bootstrap.c counts the job. */
+static void put_back_answer_lost(struct task *t) {
+    const struct undelivered *p = CONTAINER_OF(t, struct undelivered, task);
+
+    queue_reset_scan(p->job.q);
+    if (p->rest.group_key.ptr != NULL)
+        group_joined(p->job.key, p->rest.group_key);
+    put_back_end(t);
 }
 
 /* Each try waits for lock-patience. The element exists nowhere else, so it is worth several tries. */
@@ -235,7 +252,8 @@ static void put_back_fail(struct task *t, const struct op_error *err) {
     copy_free(p);
 }
 
-OPERATION(put_back_jobs, .encode = put_back_encode, .done = put_back_done, .fail = put_back_fail);
+OPERATION(put_back_jobs, .encode = put_back_encode, .done = put_back_done, .fail = put_back_fail,
+          .answer_lost = put_back_answer_lost);
 
 /* ---- leased jobs ---- */
 

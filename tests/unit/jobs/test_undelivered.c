@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "fake_db.h"
@@ -30,8 +31,8 @@ enum {
     BACK_GROUP
 };
 
-static struct op *const ops[] = { &op_move_first, &op_move_last, &op_put_back_jobs, &op_next_in_groups,
-                                  NULL };
+static struct op *const ops[] = { &op_move_first,     &op_move_last,    &op_put_back_jobs,
+                                  &op_next_in_groups, &op_find_commits, NULL };
 static PGresult *result;
 
 static int group_start(void **state) {
@@ -102,6 +103,13 @@ static void land(void) {
     fake_set_int(rows[0], 0, 0, 4, 1);
     fake_set_int(rows[0], 0, 1, 2, 0);
     fake_set_int(rows[0], 0, 2, 8, 77);
+    fake_commit(fake_write_conn(), rows);
+}
+
+static void answer_is_committed(int64_t txn) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(1) };
+
+    fake_set_int(rows[0], 0, 0, 8, txn);
     fake_commit(fake_write_conn(), rows);
 }
 
@@ -255,6 +263,25 @@ static void test_a_lost_txn(void **state) {
     assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
+/* A peer may have delivered the job and deleted it since the commit. The server asks for the commit marker. */
+static void test_a_lost_txn_beside_a_peer(void **state) {
+    (void)state;
+    node_update(&(struct node){ .number = 7, .id = "0123456789abcdef0123456789abcdef01234567" });
+    undelivered_return_unsent(client_with(true));
+    batch_flush();
+    assert_int_equal(fake_count(fake_write_conn()), 2);
+    assert_int_equal(fake_sent(fake_write_conn(), 1)->stmt, SQL_MARK_COMMIT);
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
+    batch_flush();
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_FIND_COMMITS);
+    answer_is_committed(fake_element(fake_sent(fake_write_conn(), 0), 1, 0));
+    batch_flush();
+    assert_true(batch_idle());
+    assert_int_equal(queue_named("q1")->counters.len, 0);
+    node_forget(node_get(7));
+}
+
 /* Another job of the group may have been released in its place. The job waits, and the server checks its group. */
 static void test_one_of_a_group(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(4) };
@@ -372,6 +399,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refused_for_good, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_locked_for_good, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_a_lost_txn, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_a_lost_txn_beside_a_peer, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_one_of_a_group, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_written_jobs_are_not_put_back, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, getters_setup, stop),
