@@ -48,6 +48,17 @@ static void copy_element(char *out, size_t size, const char *list, size_t index)
     snprintf(out, size, "%.*s", (int)strcspn(list, ","), list);
 }
 
+/* Takes the lists that are not given from PGHOST, PGHOSTADDR and PGPORT, as libpq does. A service may give them, too, and
+ * then they are left to libpq. */
+static void add_environment(void) {
+    if (value_of("service") != NULL || getenv("PGSERVICE") != NULL)
+        return;
+    for (PQconninfoOption *o = hosts.options; o->keyword != NULL; o++)
+        for (size_t i = 0; i < LENGTH(lists); i++)
+            if (o->val == NULL && strcmp(o->keyword, lists[i]) == 0 && getenv(o->envvar) != NULL)
+                o->val = xstrdup(getenv(o->envvar));
+}
+
 void hosts_init(const char *conninfo) {
     const char *list;
 
@@ -55,6 +66,7 @@ void hosts_init(const char *conninfo) {
     hosts.options = PQconninfoParse(conninfo, NULL);
     if (hosts.options == NULL)
         log_fatal("db", "the connection string cannot be understood");
+    add_environment();
     list = value_of("hostaddr") != NULL ? value_of("hostaddr") : value_of("host");
     hosts.count = list == NULL ? 1 : elements(list);
     if (!lists_fit(hosts.count))

@@ -149,8 +149,7 @@ void addresses_init(void) {
 
         hosts_options(i, &o);
         name = host_option(&o, "host");
-        if (host_option(&o, "hostaddr")[0] == '\0' && getenv("PGHOSTADDR") == NULL &&
-            strlen(name) < sizeof h->name && is_host_name(name))
+        if (host_option(&o, "hostaddr")[0] == '\0' && strlen(name) < sizeof h->name && is_host_name(name))
             snprintf(h->name, sizeof h->name, "%s", name);
     }
 }

@@ -7,8 +7,8 @@
 
 /*
  * The addresses of the hosts of the connection string. libpq looks up a name while its caller waits, and a name server may
- * give no answer for many seconds. So threads look up the names, and libpq gets addresses. Names that libpq takes from
- * elsewhere, such as PGHOST, are left to libpq.
+ * give no answer for many seconds. So threads look up the names, and libpq gets addresses. Names from a service
+ * file are left to libpq.
  */
 
 /* Forgets all addresses. Call it after hosts_init(). Without this call all names are left to libpq. */

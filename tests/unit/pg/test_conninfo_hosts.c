@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "pg/conninfo_hosts.h"
@@ -45,6 +46,31 @@ static void test_several(void **state) {
     assert_string_equal(option(2, "dbname"), "x");
     assert_string_equal(option(1, "target_session_attrs"), "read-write");
     assert_string_equal(hosts_name(1), "b:2");
+}
+
+/* The environment gives what the string does not. */
+static void test_environment(void **state) {
+    (void)state;
+    setenv("PGHOST", "a,b", 1);
+    setenv("PGPORT", "7", 1);
+    hosts_init("dbname=x");
+    assert_int_equal(hosts_count(), 2);
+    assert_string_equal(option(1, "host"), "b");
+    assert_string_equal(hosts_name(1), "b:7");
+    hosts_init("host=c port=8");
+    assert_string_equal(hosts_name(0), "c:8");
+    setenv("PGHOSTADDR", "10.0.0.1", 1);
+    hosts_init("host=c");
+    assert_string_equal(option(0, "hostaddr"), "10.0.0.1");
+    hosts_init("host=c hostaddr='' port=8");
+    assert_string_equal(option(0, "hostaddr"), "");
+    setenv("PGSERVICE", "s", 1);
+    hosts_init("dbname=x");
+    assert_string_equal(option(0, "host"), "-");
+    unsetenv("PGSERVICE");
+    unsetenv("PGHOSTADDR");
+    unsetenv("PGPORT");
+    unsetenv("PGHOST");
 }
 
 static void test_one_port_for_all(void **state) {
@@ -102,6 +128,7 @@ int main(void) {
         cmocka_unit_test(test_one),
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_one_port_for_all),
+        cmocka_unit_test(test_environment),
         cmocka_unit_test(test_uri),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_empty_elements),
