@@ -21,6 +21,7 @@
 #include "pg/db.h"
 #include "pg/embedded/postmaster.h"
 #include "pg/primary_select.h"
+#include "queue/queue.h"
 #include "version.h"
 
 /* The version of Disque whose commands pgdisque has. */
@@ -161,6 +162,7 @@ void info_memory(struct buf *out) {
     buf_printf(out, "maxmemory:%zu\r\n", config.maxmemory);
     info_human(out, "maxmemory_human", config.maxmemory);
     memory_info(out);
+    buf_printf(out, "maxmemory_queues:%zu\r\nmem_queues:%zu\r\n", config.maxmemory_queues, queues_memory());
     info_line(out, "maxmemory_policy", "noeviction"); /* jobs are never evicted, whatever the option says */
     buf_printf(out, "mem_fragmentation_ratio:%.2f\r\nmem_allocator:libc\r\n",
                used == 0 ? 0.0 : (double)rss / (double)used);

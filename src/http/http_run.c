@@ -26,7 +26,7 @@ static const struct {
     int status;
 } error_statuses[] = {
     { "NOAUTH ", 401 }, { "WRONGPASS ", 401 }, { "NOPERM ", 403 }, { "LOADING ", 503 },
-    { "NOREPL ", 503 }, { "DISKFULL ", 503 },  { "LOCKED ", 503 },
+    { "NOREPL ", 503 }, { "DISKFULL ", 503 },  { "LOCKED ", 503 }, { "OOM ", 503 },
 };
 
 static bool has_code(struct slice error, const char *code) {

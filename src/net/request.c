@@ -273,6 +273,9 @@ static const struct {
       "LOCKED another session of the database holds a lock on a row or a table that this command needs: "
       "nothing was done" },
     { OP_DISK_FULL, DISK_FULL },
+    { OP_QUEUES_FULL, "OOM no new queue can be made, because the queues take more memory than "
+                      "maxmemory-queues: delete queues, or "
+                      "raise it" },
     { DB_RESULTS_TOO_LARGE,
       "LIMIT the results of the transaction take more than a quarter of maxmemory: nothing was done" },
     { DB_TOO_LONG,

@@ -39,6 +39,7 @@ static struct {
     /* queues without a row; the first one is checked next */
     struct list rowless;
     size_t rowless_bytes;
+    size_t bytes;         /* of all queues without their work */
     size_t looks;         /* how many rowless queues are still to be checked */
     struct queue *latest; /* the last result of queue_find_id(), because most calls are for the same queue */
     size_t shown;
@@ -97,8 +98,20 @@ static uint32_t queue_free_slot(void) {
 #define LOOKS_A_TICK 10000
 #define LOOKS_A_TURN 20000
 
+static size_t lasting_memory(const struct queue *q) {
+    return sizeof *q + q->name.len;
+}
+
 size_t queue_memory(const struct queue *q) {
-    return sizeof *q + sizeof *q->work + q->name.len;
+    return lasting_memory(q) + sizeof *q->work;
+}
+
+size_t queues_memory(void) {
+    return queues.bytes;
+}
+
+bool queues_are_full(void) {
+    return config.maxmemory_queues != 0 && queues.bytes > config.maxmemory_queues;
 }
 
 static void add_rowless(struct queue *q) {
@@ -164,6 +177,7 @@ static struct queue *queue_new(struct slice name) {
     q->slot = queue_free_slot();
     queues.slots[q->slot] = q;
     compact_add(&queues.by_name, queue_hash_of_name(&q->by_name), &q->by_name);
+    queues.bytes += lasting_memory(q);
     add_rowless(q);
     queues.looks += LOOKS_EACH;
     return q;
@@ -226,6 +240,7 @@ void queue_drop(struct queue *q) {
     queue_history_drop(q);
     queue_latency_drop(q);
     position_free(&q->scan);
+    queues.bytes -= lasting_memory(q);
     free(q);
 }
 

@@ -133,6 +133,10 @@ size_t queue_shown(void);
 bool queue_is_unused(const struct queue *q);
 /* The memory of the queue on this server while it is in use, in bytes. */
 size_t queue_memory(const struct queue *q);
+/* The memory of all queues on this server while they are not in use, in bytes. */
+size_t queues_memory(void);
+/* True if that is more than maxmemory-queues: no queue gets a row, except QUEUE_HIDDEN. */
+bool queues_are_full(void);
 /* A command that waits for a name creates a queue without a row. If these queues take more than 8 MB, this
  * frees the oldest unused ones. Do not call it while a pointer to a queue is not counted in its users. It
  * takes a bounded time; queues_tick() lets it check more queues. False: it has not checked all of them. */

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/node.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
@@ -38,9 +41,37 @@ static void start_opening(struct queue *q, enum list_end consume_end) {
     batch_add(&t->task);
 }
 
+/* Waiters whose queues get no row. They fail when the command that waits has returned. */
+static struct {
+    struct list list;
+    struct timer timer;
+} refused = { .list = { &refused.list, &refused.list } };
+
+static void fail_refused(struct timer *t) {
+    static const struct op_error error = { OP_QUEUES_FULL,
+                                           "the queues take more memory than maxmemory-queues" };
+    static struct log_kind kind;
+    struct list waiting;
+
+    (void)t;
+    log_sometimes(&kind, LOG_WARNING_, "queues", "%s: new queues are refused", error.message);
+    list_init(&waiting);
+    list_splice_back(&waiting, &refused.list);
+    row_waiters_run(&waiting, &error);
+}
+
+static void row_waiter_refuse(struct row_waiter *p) {
+    list_push_back(&refused.list, &p->node);
+    timer_set(&refused.timer, clock_mono(), fail_refused);
+}
+
 void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p) {
     static uint64_t arrivals;
 
+    if (q->id == 0 && !q->hidden && !q->work->row.opening && queues_are_full()) {
+        row_waiter_refuse(p);
+        return;
+    }
     p->arrival = ++arrivals;
     list_push_back(&queue_work(q)->row.waiters, &p->node);
     if (!q->work->row.opening)

@@ -625,6 +625,31 @@ static void test_messages_and_replies_in_order(void **state) {
     free(message);
 }
 
+#define FULL "-OOM no new queue can be made"
+
+/* Names of 64 KB would fill the memory of the server for ever. Queues that exist go on. */
+static void test_names_of_queues_are_bounded(void **state) {
+    long long before = info_number(control, "mem_queues");
+    const char *name = text_of("%060000d", 1);
+
+    (void)state;
+    add_job(control, "exists", "x", "");
+    expect(control, "+OK", "CONFIG SET maxmemory-queues %lld", before + 100000);
+    add_job(control, name, "x", "");
+    assert_true(info_number(control, "mem_queues") - before > 60000);
+    expect_start(control, FULL, "ADDJOB %060000d x 0", 2);
+    expect_start(control, FULL, "RPUSH new x");
+    expect(control, "+OK", "MULTI");
+    expect(control, "+QUEUED", "ADDJOB new x 0");
+    expect_start(control, "-EXECABORT Transaction discarded because of: OOM", "EXEC");
+    expect(control, ":0", "LLEN new");
+    add_job(control, "exists", "x", "");
+    expect(control, ":2", "LLEN exists");
+    expect(control, "+OK", "CONFIG SET maxmemory-queues 0");
+    add_job(control, "new", "x", "");
+    expect(control, "+OK", "CONFIG SET maxmemory-queues 512mb");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_client_list_shows_memory),
@@ -645,6 +670,7 @@ int main(void) {
         cmocka_unit_test(test_a_long_read_while_elements_go),
         cmocka_unit_test(test_a_reader_over_the_budget_is_evicted),
         cmocka_unit_test(test_results_of_a_transaction_are_bounded),
+        cmocka_unit_test(test_names_of_queues_are_bounded),
         cmocka_unit_test(test_listeners_share_a_message),
         cmocka_unit_test(test_messages_and_replies_in_order),
     };

@@ -227,14 +227,43 @@ static void test_row_of_an_open_transaction(void **state) {
     config_defaults();
 }
 
+/* A queue that has its row stays open. HEALTH needs the hidden queue. */
+static void test_no_row_above_the_limit(void **state) {
+    struct queue *q = queue_get(SLICE("new"));
+    size_t before;
+
+    (void)state;
+    queue_set_id(queue_get(SLICE("old")), 7);
+    before = queues_memory();
+    config.maxmemory_queues = before;
+    assert_false(queues_are_full());
+    config.maxmemory_queues = before - 1;
+    wait_for_row(q);
+    assert_int_equal(failed, 0);
+    timers_run(clock_mono());
+    assert_int_equal(failed, 1);
+    assert_true(queue_is_open(queue_find(SLICE("old"))));
+    wait_for_row(queue_get(SLICE(QUEUE_HIDDEN)));
+    leave_unopened();
+    config.maxmemory_queues = 0;
+    assert_false(queues_are_full());
+    queue_open_again();
+    batch_flush();
+    fake_fail(fake_write_conn(), 0, "42501");
+    queue_drop(q);
+    assert_true(queues_memory() > 0 && queues_memory() < before + sizeof *q);
+    config_defaults();
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_saved_in_parts),        TEST(test_unused_row_is_deleted),
-        TEST(test_queue_without_row),     TEST(test_row_that_is_used_stays),
-        TEST(test_row_is_inserted_again), TEST(test_deletion_fails),
-        TEST(test_insertion_fails),       TEST(test_row_of_an_open_transaction),
+        TEST(test_saved_in_parts),         TEST(test_unused_row_is_deleted),
+        TEST(test_queue_without_row),      TEST(test_row_that_is_used_stays),
+        TEST(test_row_is_inserted_again),  TEST(test_deletion_fails),
+        TEST(test_insertion_fails),        TEST(test_row_of_an_open_transaction),
+        TEST(test_no_row_above_the_limit),
     };
 
     return cmocka_run_group_tests_name("queue_row", tests, group_start, NULL);
