@@ -14,8 +14,6 @@
 #include "http/reply_json.h"
 #include "version.h"
 
-/* Larger commands are read only after the login, so that the time for bodies of clients without a login is bounded. */
-#define BODY_BEFORE_LOGIN_MAX ((size_t)16 * 1024)
 /* The most bytes of a user and a password as JSON. */
 #define LOGIN_BODY_MAX ((size_t)4 * 1024)
 
@@ -91,7 +89,7 @@ static void run_body(struct http_conn *c) {
 }
 
 void api_command(struct http_conn *c) {
-    http_run_begin(c, body_len(c) > BODY_BEFORE_LOGIN_MAX, run_body);
+    http_run_begin(c, run_body);
 }
 
 /* ---- sessions ---- */

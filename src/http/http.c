@@ -93,7 +93,7 @@ static void run_metrics(struct http_conn *c) {
 }
 
 static void serve_metrics(struct http_conn *c) {
-    http_run_begin(c, false, run_metrics);
+    http_run_begin(c, run_metrics);
 }
 
 static void answer_health(struct http_conn *c, struct slice reply) {
@@ -112,7 +112,7 @@ static void run_health(struct http_conn *c) {
 }
 
 static void serve_health(struct http_conn *c) {
-    http_run_begin(c, false, run_health);
+    http_run_begin(c, run_health);
 }
 
 /* Tells balancers whether to send clients here. It reveals nothing else, so it needs no login. */

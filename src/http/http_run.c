@@ -223,36 +223,24 @@ static void on_run_replies(void *arg, enum gateway_result result, struct slice r
         run_end(c, result, replies);
 }
 
-void http_run_begin(struct http_conn *c, bool log_in_first, void (*run)(struct http_conn *c)) {
-    if (!log_in_first && http_conns_running() < HTTP_FREE_RUNS)
-        run(c);
-    else if (http_run_open(c, on_run_replies) != NULL)
+void http_run_begin(struct http_conn *c, void (*run)(struct http_conn *c)) {
+    if (http_run_open(c, on_run_replies) != NULL)
         c->on_login = run;
-}
-
-/* The gateway of a request that may be logged in already. NULL: the request has its reply. */
-static struct gateway *run_gateway(struct http_conn *c) {
-    return c->run != NULL ? c->run : http_run_open(c, on_run_replies);
 }
 
 void http_run_words(struct http_conn *c, const struct slice *words, size_t count,
                     void (*answer)(struct http_conn *c, struct slice replies)) {
-    struct gateway *g = run_gateway(c);
-
     c->is_single = true;
     c->answer = answer;
-    if (g != NULL)
-        gateway_send(g, words, count);
+    gateway_send(c->run, words, count);
 }
 
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies)) {
-    struct gateway *g = run_gateway(c);
-
     c->is_single = list->is_single;
     c->answer = answer;
-    for (size_t i = 0; g != NULL && i < list->count; i++)
-        gateway_send(g, list->commands[i].words, list->commands[i].count);
+    for (size_t i = 0; i < list->count; i++)
+        gateway_send(c->run, list->commands[i].words, list->commands[i].count);
 }
 
 bool http_run_has_room_or_reply(struct http_conn *c, size_t most) {

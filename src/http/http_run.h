@@ -40,10 +40,9 @@ void http_run_reply_failure(struct http_conn *c, enum gateway_result result, str
 /* Runs a command. answer replies to the request; if the command has failed, it is not called. */
 void http_run_words(struct http_conn *c, const struct slice *words, size_t count,
                     void (*answer)(struct http_conn *c, struct slice replies));
-/* Calls run, which runs commands by http_run_words() or http_run_list(), or replies. If log_in_first is set, or if there
- * are so many runs that the share of the user matters, the request is logged in before. If that fails, or if the user has
- * too many runs, the request has its reply, and run is not called. */
-void http_run_begin(struct http_conn *c, bool log_in_first, void (*run)(struct http_conn *c));
+/* Logs the request in, and calls run, which runs commands by http_run_words() or http_run_list(), or replies. If the login
+ * fails, or if the user has too many runs, the request has its reply, and run is not called. */
+void http_run_begin(struct http_conn *c, void (*run)(struct http_conn *c));
 /* Runs the commands of the list. answer gets the replies, errors of several commands included. */
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies));
