@@ -3,4 +3,5 @@ update pgdisque.batch as b
 set closed_at = :now
 from :waiting as w
 where b.id = any (array[w.id])
-  and b.closed_at is null
+  -- Not "is null": the planner would read all entries of batch_open.
+  and (b.closed_at is not null) is not true
