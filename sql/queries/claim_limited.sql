@@ -35,10 +35,17 @@ placed as materialized (
     select n.*
     from newest as n
     union all
-    select s.ctid, s.queue_id, s.n, s.turn, s.rank, s.id
+    select s.place, s.queue_id, s.n, s.turn, s.rank, s.id
     from setting as l
     cross join generate_series(1, l.most) as k (n)
-    join pgdisque.slot as s on s.queue_id = $1::integer and s.n = k.n
+    -- The limit lets the planner only search the index, one slot at a time.
+    cross join lateral (
+        select s.ctid as place, s.queue_id, s.n, s.turn, s.rank, s.id
+        from pgdisque.slot as s
+        where s.queue_id = $1::integer
+          and s.n = k.n
+        limit 1
+    ) as s
     where (select t.place from start as t) is not null
       and k.n <> all (array(select n.n from newest as n))
     union all
