@@ -106,6 +106,8 @@ static void metrics_process(struct buf *out) {
     metric_value(out, METRIC_RESIDENT_MEMORY, (double)info_resident());
     metric_value(out, METRIC_COUNTED_MEMORY, (double)memory_all.total);
     metric_value(out, METRIC_MAX_MEMORY, memory_budget == SIZE_MAX ? 0 : (double)memory_budget);
+    metric_value(out, METRIC_QUEUES_MEMORY, (double)queues_memory());
+    metric_value(out, METRIC_MAX_QUEUES_MEMORY, (double)config.maxmemory_queues);
     metric_value(out, METRIC_CPU,
                  (double)use.ru_utime.tv_sec + (double)use.ru_stime.tv_sec +
                      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / US_PER_S);

@@ -63,7 +63,7 @@ enum commit_kind {
 #define OP_NO_PREDECESSOR "2201E"
 #define OP_NO_BATCH "2201F"
 #define OP_TOO_DEEP "2201G"
-#define OP_QUEUES_FULL "PD003" /* the queue needs a row, and queues_are_full() */
+#define OP_QUEUES_FULL "PD005" /* the queue needs a row, and queues_are_full() */
 #define OP_LOST "PD002"        /* the session ended each time that the task was executed alone */
 
 /* The values that all tasks of a uniform statement (struct op_alike) have in common. They are compared bit

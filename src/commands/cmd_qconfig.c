@@ -153,6 +153,10 @@ static void qconfig_set(struct req *r) {
     for (int i = FIRST; i < r->argc; i += 2)
         if (!take_or_reply(c, i))
             return;
+    if (c->deadqueue.len > 0 && queues_are_full()) {
+        req_db_error(r, &queues_full_error);
+        return;
+    }
     for (int i = 0; i < SETTING_COUNT; i++)
         rows += c->is_set[i];
     qconfig_start(c, &op_set_settings, rows + c->sets_deadqueue);

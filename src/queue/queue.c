@@ -106,6 +106,10 @@ size_t queue_memory(const struct queue *q) {
     return lasting_memory(q) + sizeof *q->work;
 }
 
+void queue_grew(size_t before, size_t bytes) {
+    queues.bytes = queues.bytes - before + bytes;
+}
+
 size_t queues_memory(void) {
     return queues.bytes;
 }

@@ -133,9 +133,11 @@ size_t queue_shown(void);
 bool queue_is_unused(const struct queue *q);
 /* The memory of the queue on this server while it is in use, in bytes. */
 size_t queue_memory(const struct queue *q);
-/* The memory of all queues on this server while they are not in use, in bytes. */
+/* The memory of all queues on this server while they are not in use, with their settings, in bytes. */
 size_t queues_memory(void);
-/* True if that is more than maxmemory-queues: no queue gets a row, except QUEUE_HIDDEN. */
+/* Counts the memory of settings: they had so many bytes before, and have so many now. */
+void queue_grew(size_t before, size_t bytes);
+/* True if queues_memory() is more than maxmemory-queues: no queue gets a row, except QUEUE_HIDDEN. */
 bool queues_are_full(void);
 /* A command that waits for a name creates a queue without a row. If these queues take more than 8 MB, this
  * frees the oldest unused ones. Do not call it while a pointer to a queue is not counted in its users. It

@@ -47,17 +47,18 @@ static struct {
     struct timer timer;
 } refused = { .list = { &refused.list, &refused.list } };
 
+const struct op_error queues_full_error = { OP_QUEUES_FULL,
+                                            "the queues take more memory than maxmemory-queues" };
+
 static void fail_refused(struct timer *t) {
-    static const struct op_error error = { OP_QUEUES_FULL,
-                                           "the queues take more memory than maxmemory-queues" };
     static struct log_kind kind;
     struct list waiting;
 
     (void)t;
-    log_sometimes(&kind, LOG_WARNING_, "queues", "%s: new queues are refused", error.message);
+    log_sometimes(&kind, LOG_WARNING_, "queues", "%s: new queues are refused", queues_full_error.message);
     list_init(&waiting);
     list_splice_back(&waiting, &refused.list);
-    row_waiters_run(&waiting, &error);
+    row_waiters_run(&waiting, &queues_full_error);
 }
 
 static void row_waiter_refuse(struct row_waiter *p) {

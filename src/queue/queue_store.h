@@ -38,7 +38,8 @@ static inline bool queue_is_open(const struct queue *q) {
 
 /* Calls p->ready when the queue has its row: at once if the queue is open. */
 void queue_prepare(struct queue *q, struct row_waiter *p);
-/* The same, only for a queue that is not open. p->fail is called with OP_QUEUES_FULL when the queues are full. */
+extern const struct op_error queues_full_error; /* OP_QUEUES_FULL */
+/* The same, only for a queue that is not open. p->fail is called with queues_full_error if queues_are_full(). */
 void queue_wait_for_row(struct queue *q, struct row_waiter *p);
 /* The same. If the queue has no consume end, consume_end becomes its consume end. */
 void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p);

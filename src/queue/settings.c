@@ -124,6 +124,7 @@ struct slice setting_deadqueue(const struct queue *q) {
 static struct queue_settings *settings_of(struct queue *q) {
     if (q->settings == NULL) {
         q->settings = xcalloc(1, sizeof *q->settings);
+        queue_grew(0, sizeof *q->settings);
         for (size_t i = 0; i < SETTING_COUNT; i++)
             q->settings->values[i] = UNSET;
     }
@@ -133,6 +134,7 @@ static struct queue_settings *settings_of(struct queue *q) {
 void settings_put_deadqueue(struct queue *q, struct slice name) {
     struct queue_settings *s = settings_of(q);
 
+    queue_grew(s->deadqueue.len, name.len);
     free((char *)s->deadqueue.ptr);
     s->deadqueue.ptr = name.len == 0 ? NULL : xmemdup(name.ptr, name.len);
     s->deadqueue.len = name.len;
@@ -146,8 +148,10 @@ void settings_put(struct queue *q, enum setting which, int64_t value) {
 }
 
 void settings_clear(struct queue *q) {
-    if (q->settings != NULL)
+    if (q->settings != NULL) {
+        queue_grew(sizeof *q->settings + q->settings->deadqueue.len, 0);
         free((char *)q->settings->deadqueue.ptr);
+    }
     free(q->settings);
     q->settings = NULL;
     limits_set(q);

@@ -45,7 +45,7 @@ def unprivileged():
     """The user of Postgres: the user of this process, unless that is root."""
     if os.geteuid() != 0:
         return None
-    for name in ("postgres", "nobody"):
+    for name in ("pgdisque", "postgres", "nobody"):  # as src/base/system_user.c
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
     return None

@@ -639,6 +639,8 @@ static void test_names_of_queues_are_bounded(void **state) {
     assert_true(info_number(control, "mem_queues") - before > 60000);
     expect_start(control, FULL, "ADDJOB %060000d x 0", 2);
     expect_start(control, FULL, "RPUSH new x");
+    expect_start(control, FULL, "QCONFIG exists SET deadqueue new");
+    expect(control, "+OK", "QCONFIG exists SET retry 60");
     expect(control, "+OK", "MULTI");
     expect(control, "+QUEUED", "ADDJOB new x 0");
     expect_start(control, "-EXECABORT Transaction discarded because of: OOM", "EXEC");

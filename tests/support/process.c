@@ -129,15 +129,15 @@ const char *run_dir(void) {
 }
 
 uid_t unprivileged_uid(gid_t *gid) {
-    struct passwd *pw;
+    static const char *const names[] = { "pgdisque", "postgres", "nobody" }; /* as base/system_user.c */
+    struct passwd *pw = NULL;
 
     if (geteuid() != 0)
         return 0;
-    pw = getpwnam("postgres");
+    for (size_t i = 0; pw == NULL && i < sizeof names / sizeof names[0]; i++)
+        pw = getpwnam(names[i]);
     if (!pw)
-        pw = getpwnam("nobody");
-    if (!pw)
-        die("there is no user postgres and no user \"nobody\" to run Postgres");
+        die("there is no user pgdisque, postgres or nobody to run Postgres");
     *gid = pw->pw_gid;
     return pw->pw_uid;
 }

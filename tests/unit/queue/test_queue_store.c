@@ -12,6 +12,7 @@
 #include "fake_db.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
+#include "queue/settings.h"
 
 #define QUEUES 12000
 /* The most names of a turn. */
@@ -250,6 +251,8 @@ static void test_no_row_above_the_limit(void **state) {
     queue_open_again();
     batch_flush();
     fake_fail(fake_write_conn(), 0, "42501");
+    settings_put_deadqueue(q, SLICE("dead"));
+    settings_put_deadqueue(q, SLICE("dead letters"));
     queue_drop(q);
     assert_true(queues_memory() > 0 && queues_memory() < before + sizeof *q);
     config_defaults();
