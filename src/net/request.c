@@ -274,8 +274,7 @@ static const struct {
       "nothing was done" },
     { OP_DISK_FULL, DISK_FULL },
     { OP_QUEUES_FULL, "OOM no new queue can be made, because the queues take more memory than "
-                      "maxmemory-queues: delete queues, or "
-                      "raise it" },
+                      "maxmemory-queues: delete queues, or raise it" },
     { DB_RESULTS_TOO_LARGE,
       "LIMIT the results of the transaction take more than a quarter of maxmemory: nothing was done" },
     { DB_TOO_LONG,

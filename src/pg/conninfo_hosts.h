@@ -18,8 +18,8 @@ struct host_options {
     char own[3][256]; /* values that were cut out of a list */
 };
 
-/* PGHOST, PGHOSTADDR and PGPORT give what conninfo does not. conninfo must be valid; the option database accepts no other value. If its lists differ in length, there is one host
- * with the whole lists, and libpq reports the error. */
+/* conninfo must be valid; the option database accepts no other value. PGHOST, PGHOSTADDR and PGPORT give what it does not.
+ * If its lists differ in length, there is one host with the whole lists, and libpq reports the error. */
 void hosts_init(const char *conninfo);
 /* At least 1. */
 size_t hosts_count(void);

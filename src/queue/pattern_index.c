@@ -20,10 +20,13 @@
 
 /* A queue whose name is compared with the patterns in steps. */
 struct long_name {
+    UT_hash_handle by_slot;
+    uint32_t slot; /* of the queue */
     struct list node;
-    struct queue *q;
-    uint32_t slot; /* of the next pattern */
+    uint32_t next; /* slot of the next pattern */
 };
+/* Classes of lengths: each is twice as long as the one before. */
+#define LENGTHS 24
 
 static struct {
     struct queue_pattern *by_text;
@@ -36,8 +39,9 @@ static struct {
     uint64_t steps;   /* of the work */
     uint64_t settled; /* the last step for a pattern without a user */
     void (*on_settled)(struct queue_pattern *p);
-    struct list long_names;     /* struct long_name, the shortest first */
-    struct long_work name_work; /* compares them */
+    struct long_name *long_names;   /* by the slot of the queue */
+    struct list by_length[LENGTHS]; /* the same, by the class of their length */
+    struct long_work name_work;     /* compares them */
     bool compares;
     uint64_t waiting[PATTERN_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;            /* number of these patterns */
@@ -49,7 +53,8 @@ static struct {
 void patterns_init(void) {
     list_init(&patterns.idle);
     list_init(&patterns.unsettled);
-    list_init(&patterns.long_names);
+    for (size_t i = 0; i < LENGTHS; i++)
+        list_init(&patterns.by_length[i]);
     patterns.works = patterns.compares = false;
 }
 
@@ -147,27 +152,42 @@ static void set_ready(const struct queue *q) {
 }
 
 static void long_name_free(struct long_name *n) {
+    HASH_DELETE(by_slot, patterns.long_names, n);
     list_remove(&n->node);
     free(n);
 }
 
+/* Shorter names go first, so they do not wait for those of a client that makes many long ones. */
+static struct long_name *first_long_name(void) {
+    for (size_t i = 0; i < LENGTHS; i++)
+        if (!list_empty(&patterns.by_length[i]))
+            return LIST_ENTRY(patterns.by_length[i].next, struct long_name, node);
+    return NULL;
+}
+
+/* Compares the name with some patterns, and returns true if patterns are left. */
+static bool compare_long_name(struct long_name *n, struct queue *q, int64_t *left) {
+    for (; n->next<PATTERNS_MAX && * left> 0; n->next++) {
+        struct queue_pattern *p = patterns.slots[n->next];
+
+        if (p == NULL)
+            continue;
+        pattern_index_compare(p, q);
+        *left -= pattern_index_cost(p, q);
+    }
+    *left -= PATTERN_WORDS; /* for the slots without a pattern */
+    return n->next < PATTERNS_MAX;
+}
+
 static bool compare_long_names(struct long_work *w) {
     int64_t left = STEP_NAMES;
+    struct long_name *n;
 
     (void)w;
-    while (!list_empty(&patterns.long_names)) {
-        struct long_name *n = LIST_ENTRY(patterns.long_names.next, struct long_name, node);
-        struct queue *q = n->q;
+    while ((n = first_long_name()) != NULL) {
+        struct queue *q = queue_at(n->slot);
 
-        for (; n->slot < PATTERNS_MAX && left > 0; n->slot++) {
-            struct queue_pattern *p = patterns.slots[n->slot];
-
-            if (p == NULL)
-                continue;
-            pattern_index_compare(p, q);
-            left -= pattern_index_cost(p, q);
-        }
-        if (n->slot < PATTERNS_MAX)
+        if (compare_long_name(n, q, &left))
             return true;
         long_name_free(n);
         q->matched = NAME_MATCHED;
@@ -177,20 +197,27 @@ static bool compare_long_names(struct long_work *w) {
     return false;
 }
 
-/* A shorter name goes first, so it does not wait for the names of a client that makes many long ones. */
 static void add_long_name(struct queue *q) {
     struct long_name *n = xcalloc(1, sizeof *n);
-    struct list *next = patterns.long_names.next;
+    size_t length = 0;
 
-    n->q = q;
-    while (next != &patterns.long_names &&
-           LIST_ENTRY(next, struct long_name, node)->q->name.len <= q->name.len)
-        next = next->next;
-    list_insert_before(next, &n->node);
+    while (length < LENGTHS - 1 && q->name.len >> length > 1)
+        length++;
+    n->slot = q->slot;
+    HASH_ADD(by_slot, patterns.long_names, slot, sizeof n->slot, n);
+    list_push_back(&patterns.by_length[length], &n->node);
     if (patterns.compares)
         return;
     patterns.compares = true;
     long_work_begin(&patterns.name_work, NULL, compare_long_names);
+}
+
+static void drop_long_name(const struct queue *q) {
+    struct long_name *n;
+
+    HASH_FIND(by_slot, patterns.long_names, &q->slot, sizeof q->slot, n);
+    if (n != NULL)
+        long_name_free(n);
 }
 
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
@@ -227,14 +254,8 @@ void patterns_drop_queue(struct queue *q) {
     if (q->slot / BITS < patterns.words)
         pattern_index_set_bit(patterns.ready, q->slot, false);
     free(q->matches.patterns);
-    if (q->matched != NAME_IN_STEPS)
-        return;
-    LIST_EACH_SAFE(node, &patterns.long_names) {
-        struct long_name *n = LIST_ENTRY(node, struct long_name, node);
-
-        if (n->q == q)
-            long_name_free(n);
-    }
+    if (q->matched == NAME_IN_STEPS)
+        drop_long_name(q);
 }
 
 /* ---- life of patterns ---- */
