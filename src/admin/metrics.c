@@ -309,9 +309,6 @@ static void metrics_of_waits(struct buf *out, const struct labelled *all, size_t
     }
 }
 
-/* Dozens of lines have the name of a queue. With names of 64 KB they would be hundreds of megabytes. */
-#define NAME_BYTES_MAX 256
-
 /* all has room for metrics-queues. Returns their number. */
 static size_t find_labelled(struct labelled *all, struct buf *labels) {
     size_t count = 0;
@@ -321,7 +318,7 @@ static size_t find_labelled(struct labelled *all, struct buf *labels) {
 
         if (count == (size_t)config.metrics_queues)
             break;
-        if (!queue_has_figures(q) || q->name.len > NAME_BYTES_MAX)
+        if (!queue_has_figures(q))
             continue;
         all[count] = (struct labelled){ .q = q, .begin = buf_len(labels) };
         metrics_label(labels, q->name);
