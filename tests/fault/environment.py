@@ -42,10 +42,10 @@ def until(condition, seconds, what):
 
 
 def unprivileged():
-    """The user of Postgres: the user of this process, unless that is root."""
+    """The user of Postgres. None: that of this process. If this is root, the server takes the same user of this list."""
     if os.geteuid() != 0:
         return None
-    for name in ("pgdisque", "postgres", "nobody"):  # as src/base/system_user.c
+    for name in ("pgdisque", "postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
     return None

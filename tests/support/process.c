@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system_user.h"
 #include "wait.h"
 
 #define TAIL_BYTES 6000
@@ -129,17 +129,15 @@ const char *run_dir(void) {
 }
 
 uid_t unprivileged_uid(gid_t *gid) {
-    static const char *const names[] = { "pgdisque", "postgres", "nobody" }; /* as base/system_user.c */
-    struct passwd *pw = NULL;
+    struct system_user user;
+    char err[256];
 
-    if (geteuid() != 0)
+    if (!system_user_choose(&user, "", err, sizeof err))
+        die("the tests need an unprivileged user for Postgres: %s", err);
+    if (!user.change)
         return 0;
-    for (size_t i = 0; pw == NULL && i < sizeof names / sizeof names[0]; i++)
-        pw = getpwnam(names[i]);
-    if (!pw)
-        die("there is no user pgdisque, postgres or nobody to run Postgres");
-    *gid = pw->pw_gid;
-    return pw->pw_uid;
+    *gid = user.gid;
+    return user.uid;
 }
 
 static void limit_files(rlim_t files) {

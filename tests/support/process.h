@@ -44,7 +44,7 @@ bool has_ended(pid_t pid, int *status);
 /* spawn() and wait_exit() that must succeed. */
 void run_command(const struct spawn *s);
 
-/* The user that runs Postgres if the test runs as root, or 0. */
+/* The user that runs Postgres if the test runs as root, or 0. A server that root starts becomes the same user. */
 uid_t unprivileged_uid(gid_t *gid);
 
 /* Prints the last bytes of a file to stderr, each line marked with its name. */
