@@ -350,6 +350,7 @@ static void test_logins(void **state) {
     expect_http(http_get("/health"), 401, LOGIN_NEEDED);
     expect_http(http_run("[\"QLEN\", \"mail\"]"), 401, LOGIN_NEEDED);
     expect_http(http_run("[[\"QLEN\", \"mail\"]]"), 401, LOGIN_NEEDED);
+    expect_http(http_run("["), 401, LOGIN_NEEDED);
     expect_http(http_get("/ready"), 200, "true");
     /* default:secret, default:wrong, and no colon */
     expect_http(
