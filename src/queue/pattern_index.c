@@ -15,7 +15,7 @@
 /* The number of comparisons in a step. A long name or pattern counts as several. */
 #define STEP_NAMES 4096
 #define NAME_BYTES 64
-/* A name is compared with all patterns at once if their number times its length is at most this. */
+/* A name is compared with all patterns in one turn if their number times its length is at most this. */
 #define AT_ONCE_BYTES (64 * 1024)
 
 /* A queue whose name is compared with the patterns in steps. */
@@ -25,8 +25,8 @@ struct long_name {
     struct list node;
     uint32_t next; /* slot of the next pattern */
 };
-/* Classes of lengths: each is twice as long as the one before. */
-#define LENGTHS 24
+/* The lengths of a class are up to twice as long as those of the class before. */
+#define LENGTH_CLASSES 24
 
 static struct {
     struct queue_pattern *by_text;
@@ -39,9 +39,9 @@ static struct {
     uint64_t steps;   /* of the work */
     uint64_t settled; /* the last step for a pattern without a user */
     void (*on_settled)(struct queue_pattern *p);
-    struct long_name *long_names;   /* by the slot of the queue */
-    struct list by_length[LENGTHS]; /* the same, by the class of their length */
-    struct long_work name_work;     /* compares them */
+    struct long_name *long_names;          /* by the slot of the queue */
+    struct list by_length[LENGTH_CLASSES]; /* the same, by the class of their length */
+    struct long_work name_work;            /* compares them */
     bool compares;
     uint64_t waiting[PATTERN_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;            /* number of these patterns */
@@ -53,7 +53,7 @@ static struct {
 void patterns_init(void) {
     list_init(&patterns.idle);
     list_init(&patterns.unsettled);
-    for (size_t i = 0; i < LENGTHS; i++)
+    for (size_t i = 0; i < LENGTH_CLASSES; i++)
         list_init(&patterns.by_length[i]);
     patterns.works = patterns.compares = false;
 }
@@ -159,16 +159,16 @@ static void long_name_free(struct long_name *n) {
 
 /* Shorter names go first, so they do not wait for those of a client that makes many long ones. */
 static struct long_name *first_long_name(void) {
-    for (size_t i = 0; i < LENGTHS; i++)
+    for (size_t i = 0; i < LENGTH_CLASSES; i++)
         if (!list_empty(&patterns.by_length[i]))
             return LIST_ENTRY(patterns.by_length[i].next, struct long_name, node);
     return NULL;
 }
 
-/* Compares the name with some patterns, and returns true if patterns are left. */
+/* Compares the name with some patterns, and lessens *left by the cost. Returns true if patterns are left. */
 static bool compare_long_name(struct long_name *n, struct queue *q, int64_t *left) {
-    for (; n->next<PATTERNS_MAX && * left> 0; n->next++) {
-        struct queue_pattern *p = patterns.slots[n->next];
+    while (*left > 0 && n->next < PATTERNS_MAX) {
+        struct queue_pattern *p = patterns.slots[n->next++];
 
         if (p == NULL)
             continue;
@@ -201,7 +201,7 @@ static void add_long_name(struct queue *q) {
     struct long_name *n = xcalloc(1, sizeof *n);
     size_t length = 0;
 
-    while (length < LENGTHS - 1 && q->name.len >> length > 1)
+    while (length < LENGTH_CLASSES - 1 && q->name.len >> length > 1)
         length++;
     n->slot = q->slot;
     HASH_ADD(by_slot, patterns.long_names, slot, sizeof n->slot, n);

@@ -59,7 +59,7 @@ struct list_ends {
     unsigned unset_in : 30;        /* the period without peers in which it was read as not set; 0: in none */
 };
 
-/* Has the name of the queue been compared with all patterns? */
+/* How far pattern_index.c has compared the name of the queue with all patterns. */
 enum name_match { NAME_NOT_MATCHED, NAME_IN_STEPS, NAME_MATCHED };
 
 /* The patterns that match the name of the queue.
