@@ -179,6 +179,7 @@ static void put_back_encode(struct params *p, struct task *t) {
     const struct undelivered *undelivered = CONTAINER_OF(t, struct undelivered, task);
     const struct job *job = &undelivered->job;
 
+    /* If the marker cannot be read, the element is put back again. It may then come twice, but is not lost. */
     commit_marker(t);
     params_int8(p, 0, job->key.id);
     params_time(p, 1, clock_db());

@@ -41,7 +41,7 @@ static void start_opening(struct queue *q, enum list_end consume_end) {
     batch_add(&t->task);
 }
 
-/* Waiters whose queues get no row. They fail when the command that waits has returned. */
+/* Waiters whose queues get no row. A timer fails them after their commands have returned. */
 static struct {
     struct list list;
     struct timer timer;

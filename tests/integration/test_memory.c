@@ -639,6 +639,9 @@ static void test_names_of_queues_are_bounded(void **state) {
     assert_true(info_number(control, "mem_queues") - before > 60000);
     expect_start(control, FULL, "ADDJOB %060000d x 0", 2);
     expect_start(control, FULL, "RPUSH new x");
+    expect_start(control, FULL, "LMOVE exists new LEFT LEFT");
+    expect_start(control, FULL, "RENAME exists new");
+    expect_start(control, FULL, "PAUSE new in");
     expect_start(control, FULL, "QCONFIG exists SET deadqueue new");
     expect(control, "+OK", "QCONFIG exists SET retry 60");
     expect(control, "+OK", "MULTI");
@@ -650,6 +653,24 @@ static void test_names_of_queues_are_bounded(void **state) {
     expect(control, "+OK", "CONFIG SET maxmemory-queues 0");
     add_job(control, "new", "x", "");
     expect(control, "+OK", "CONFIG SET maxmemory-queues 512mb");
+}
+
+/* A job stays where it is until its dead-letter queue can be made. */
+static void test_dead_letters_wait_for_their_queue(void **state) {
+    const char *id;
+
+    (void)state;
+    add_job(control, "failing", "x", "ATTEMPTS 1 DEADQUEUE letters");
+    expect(control, "+OK", "CONFIG SET maxmemory-queues 1");
+    id = get_job(control, "failing", "x");
+    expect(control, ":1", "NACK %s", id);
+    /* The first try shares a transaction with a later write, or precedes it. */
+    for (int i = 0; i < 3; i++)
+        add_job(control, "exists", "x", "");
+    assert_string_equal(job_field(control, id, "queue"), "failing");
+    expect(control, ":0", "LLEN letters");
+    expect(control, "+OK", "CONFIG SET maxmemory-queues 512mb");
+    EVENTUALLY(number(control, "LLEN letters") == 1);
 }
 
 int main(void) {
@@ -673,6 +694,7 @@ int main(void) {
         cmocka_unit_test(test_a_reader_over_the_budget_is_evicted),
         cmocka_unit_test(test_results_of_a_transaction_are_bounded),
         cmocka_unit_test(test_names_of_queues_are_bounded),
+        cmocka_unit_test(test_dead_letters_wait_for_their_queue),
         cmocka_unit_test(test_listeners_share_a_message),
         cmocka_unit_test(test_messages_and_replies_in_order),
     };
