@@ -66,6 +66,7 @@ struct work {
     size_t running, ending; /* jobs whose program runs, and others */
     int64_t take_id;        /* the number of the connection `take` at the server; 0: not known */
     int64_t take_us;        /* the time of the next GETJOB */
+    int64_t unblock_us;     /* the time of the next CLIENT UNBLOCK */
     int64_t confirm_us;     /* the end of waiting for confirmations; 0: programs run */
     int stops;              /* signals that asked for the end */
     bool empty;             /* the last GETJOB found no job, and no job has ended since */
@@ -223,6 +224,19 @@ static void work_request_take(struct work *k, int64_t now) {
     free(words);
 }
 
+/* At the end a waiting GETJOB ends without a job. A job that it got before runs to its end. A request that arrives
+ * before GETJOB waits has no effect, so it is repeated. */
+static void work_request_unblock(struct work *k, int64_t now) {
+    char number[24];
+
+    if (work_takes(k) || work_link_pending(&k->take, WORK_TAKE) == 0 || !k->control.up || k->take_id == 0 ||
+        now < k->unblock_us)
+        return;
+    snprintf(number, sizeof number, "%lld", (long long)k->take_id);
+    WORK_PUT(&k->control, WORK_OTHER, NULL, SLICE("CLIENT"), SLICE("UNBLOCK"), slice_str(number));
+    k->unblock_us = now + AGAIN_US;
+}
+
 static void work_request(struct work *k, int64_t now) {
     LIST_EACH(node, &k->jobs) {
         work_request_end(k, work_job_at(node), now);
@@ -230,6 +244,7 @@ static void work_request(struct work *k, int64_t now) {
     }
     /* The last ACKJOB and the next GETJOB are written together. */
     work_request_take(k, now);
+    work_request_unblock(k, now);
 }
 
 /* ---- replies ---- */
@@ -430,21 +445,10 @@ static void work_step(struct work *k, struct work_link *l, int64_t now) {
 
 /* ---- signals ---- */
 
-/* A waiting GETJOB ends without a job. A job that it got before runs to its end. */
-static void work_stop_taking(struct work *k) {
-    char number[24];
-
-    snprintf(number, sizeof number, "%lld", (long long)k->take_id);
-    if (k->control.up && k->take_id > 0 && work_link_pending(&k->take, WORK_TAKE) > 0)
-        WORK_PUT(&k->control, WORK_OTHER, NULL, SLICE("CLIENT"), SLICE("UNBLOCK"), slice_str(number));
-}
-
 /* The first signal asks for the end of the tool, the second for that of the programs, and the third forces it. */
 static void work_stop(struct work *k) {
-    if (++k->stops == 1) {
-        work_stop_taking(k);
+    if (++k->stops == 1)
         return;
-    }
     LIST_EACH(node, &k->jobs) {
         struct work_job *j = work_job_at(node);
 

@@ -347,6 +347,8 @@ static void test_graceful_end(void **state) {
 
     (void)state;
     EVENTUALLY(file_exists("stop.began"));
+    /* The GETJOB for the four free places must wait before the signal, or it may take the second job. */
+    EVENTUALLY(blocked_clients() == 1);
     kill(worker, SIGTERM);
     /* GETJOB ends, because the worker asks for it. */
     EVENTUALLY(blocked_clients() == 0);
@@ -356,6 +358,31 @@ static void test_graceful_end(void **state) {
     assert_string_equal(state_of(first), "gone");
     assert_string_equal(state_of(second), "queued");
     assert_string_equal(job_field(c, second, "additional-deliveries"), "0");
+}
+
+static long rejected_calls(const char *command) {
+    const char *line = strstr(ask(c, "INFO commandstats"), text_of("cmdstat_%s:", command));
+    const char *count = line == NULL ? NULL : strstr(line, "rejected_calls=");
+
+    return count == NULL ? 0 : atol(count + strlen("rejected_calls="));
+}
+
+/* The worker repeats a CLIENT UNBLOCK that has no effect until GETJOB ends. */
+static void test_unblock_is_repeated(void **state) {
+    pid_t worker;
+
+    (void)state;
+    expect(c, "+OK", "ACL SETUSER hand on >pass ~* &* +@all -client|unblock");
+    expect(c, "+OK", "CONFIG RESETSTAT");
+    setenv("PGDISQUE_PASSWORD", "pass", 1);
+    worker = WORK("--user", "hand", "w-unblock", "--", "true");
+    unsetenv("PGDISQUE_PASSWORD");
+    EVENTUALLY(blocked_clients() == 1);
+    kill(worker, SIGTERM);
+    EVENTUALLY(rejected_calls("client") > 1);
+    expect(c, "+OK", "ACL SETUSER hand +client|unblock");
+    ends(worker, 0);
+    expect(c, ":1", "ACL DELUSER hand");
 }
 
 static void test_second_signal(void **state) {
@@ -406,6 +433,7 @@ int main(void) {
         cmocka_unit_test(test_rights),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_graceful_end),
+        cmocka_unit_test(test_unblock_is_repeated),
         cmocka_unit_test(test_second_signal),
         cmocka_unit_test(test_server_restarts),
         cmocka_unit_test(test_second_half),
