@@ -448,7 +448,7 @@ static void remove_answer_lost(struct task *t) {
     const struct list_read *l = REQ_OF_TASK(t)->data;
 
     l->q->users--;
-    req_error(l->req, LIST_LOST);
+    req_answer_lost(l->req);
 }
 
 #define REMOVE_OP(id)                                                                                    \

@@ -420,7 +420,7 @@ static bool rename_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     rename_left(n);
-    req_error(n->req, "UNKNOWN the connection to the database was lost: the command may have been done");
+    req_maybe_done(n->req);
     return false;
 }
 

@@ -43,7 +43,7 @@ void list_read_encode(struct params *p, const struct list_read *l);
 /* The same for a change. It also asks for a commit marker for the transaction. */
 void list_read_encode_change(struct params *p, struct list_read *l);
 /* Subtracts removed jobs from the counters. Columns of rows: rank, id, ready_at, expires_at, retry,
- * group_key. */
+ * group_key, in_flow. */
 void list_read_count_gone(const struct list_read *l, const PGresult *rows);
 struct job_key list_read_key(const struct list_read *l, const PGresult *rows, int row);
 
@@ -53,8 +53,5 @@ bool list_read_again(struct task *t, bool unknown);
 
 /* Limits an index to 32 bits, because no list is longer. */
 int64_t list_index(int64_t index);
-
-/* The error for a change that was committed but whose result was lost. */
-#define LIST_LOST "UNKNOWN the command was done, but the connection to the database was lost with its result"
 
 #endif

@@ -112,8 +112,8 @@ static void set_add_lost(struct task *t) {
 /* A member that was added may already be due, so a second try could add its job again. */
 static bool set_add_again(struct task *t, bool unknown) {
     if (unknown)
-        set_add_lost(t);
-    return !unknown;
+        sorted_set_of(t)->q->users--;
+    return req_again_if_undone(t, unknown);
 }
 
 OPERATION(add_members, .alone = true, .encode = set_add_encode, .on_end = set_add_done, .fail = set_add_fail,

@@ -10,7 +10,7 @@
 /*
  * NAME_MAX_BYTES is the limit of names of queues and channels, and of all arguments that are no bodies,
  * elements or messages. LABEL_MAX_BYTES is the limit of texts that describe a connection or a schedule. The
- * limit of patterns is PATTERN_MAX of match.h.
+ * limit of patterns is PATTERN_MAX of base/glob.h.
  */
 #define NAME_MAX_BYTES ((size_t)64 * 1024)
 #define LABEL_MAX_BYTES ((size_t)1024)

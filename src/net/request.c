@@ -246,9 +246,13 @@ void req_answer_lost_task(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }
 
+void req_maybe_done(struct req *r) {
+    req_error(r, "UNKNOWN the connection to the database was lost: the command may have been done");
+}
+
 bool req_again_if_undone(struct task *t, bool unknown) {
     if (unknown)
-        req_answer_lost(REQ_OF_TASK(t));
+        req_maybe_done(REQ_OF_TASK(t));
     return !unknown;
 }
 

@@ -130,20 +130,22 @@ void req_int(struct req *r, int64_t value);
 void req_db_error(struct req *r, const struct op_error *err);
 /* op.fail of a request that holds nothing else: the same. */
 void req_fail_task(struct task *t, const struct op_error *err);
-/* The reply to a failure that has its own code; NULL if that is DBERR. */
 #define NOT_ACKED "NOTACKED a job of ACKJOB REQUIRED is gone, or its token is stale: nothing was done"
 #define NO_PREDECESSOR "NOJOB AFTER names a job that is unknown"
 #define NO_BATCH "NOJOB BATCH names no batch that takes jobs: it is unknown, cancelled or complete"
 /* The limit is in sql/parts/may_nest.sql. */
 #define TOO_DEEP "LIMIT batches are nested in at most 16 levels"
 #define DISK_FULL "DISKFULL the disk of the database is full: nothing was done"
+/* The reply to a failure that has its own code; NULL if that is DBERR. */
 const char *db_error_reply(const struct op_error *err);
 /* Replies -UNKNOWN, for a transaction that was committed and whose results are lost, and ends r. */
 void req_answer_lost(struct req *r);
-/* The same, if it is unknown whether the transaction was committed. */
-void req_outcome_unknown(struct req *r);
 /* op.answer_lost of a request that holds nothing else: the same. */
 void req_answer_lost_task(struct task *t);
+/* Replies -UNKNOWN, if it is unknown whether the transaction of the whole command was committed, and ends r. */
+void req_outcome_unknown(struct req *r);
+/* The same for a command that may also have been done in part. */
+void req_maybe_done(struct req *r);
 /* op.again of a change that must not run twice: if the first try may have been committed, replies -UNKNOWN. */
 bool req_again_if_undone(struct task *t, bool unknown);
 /* Replies text as one bulk, frees its memory, and ends r. */
