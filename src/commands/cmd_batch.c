@@ -63,10 +63,6 @@ static const struct arg_option batch_new_options[] = {
 static const struct arg_spec batch_new_spec = { batch_new_options, LENGTH(batch_new_options), NULL, NULL,
                                                 NULL };
 
-static void on_batch_queue_open(struct task *t) {
-    batch_add(t);
-}
-
 static void batch_new_fail(struct task *t, const struct op_error *err) {
     ((struct batch_new *)REQ_OF_TASK(t)->data)->q->users--;
     req_fail_task(t, err);
@@ -103,7 +99,7 @@ static void batch_new(struct req *r) {
         !args_queue_or_reply(r, r->argv[2]))
         return;
     b->req = r;
-    b->q = queue_use(queue_find(r->argv[2]), r->argv[2]);
+    b->q = queue_get(r->argv[2]);
     b->retry = (int32_t)setting_of(b->q, SETTING_RETRY);
     if (b->retry < 0)
         b->retry = (int32_t)setting_default_retry(LIST_TTL);
@@ -112,7 +108,7 @@ static void batch_new(struct req *r) {
     r->task.op = &op_open_batch;
     r->task.rows = 1;
     r->task.bytes = b->complete.len + b->success.len + b->failure.len;
-    row_waiter_init(&b->row_waiter, &r->task, on_batch_queue_open, batch_new_fail);
+    row_waiter_init(&b->row_waiter, &r->task, NULL, batch_new_fail);
     queue_prepare(b->q, &b->row_waiter);
 }
 

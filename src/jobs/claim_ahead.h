@@ -35,7 +35,8 @@ bool claim_ahead_give(struct taker *taker);
 /* Ends taker, whose queues have no other ready jobs, with one job ahead of a queue that it names. False if there is none, or
  * taker is not a GETJOB. Queues for which another request waits are left out. */
 bool claim_ahead_give_rest(struct taker *taker);
-/* These two functions are for a request that arrives, before taker_begin(). */
+/* claim_ahead_give(), or claim_ahead_give_rest() if the queues have no other ready jobs. For a request that arrives,
+ * before taker_begin(). */
 bool claim_ahead_give_new(struct taker *taker);
 /* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. False: it
  * must wait. w is ready when all these jobs are back, and those of a claim that is under way. */

@@ -295,13 +295,7 @@ static void flow_search_done(struct task *t, const PGresult *rows) {
         s->next_us = clock_mono() + US_PER_S;
 }
 
-static void flows_task_failed(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
-#define LOOK_OP(id, first, end) \
-    OPERATION(id, .alone = true, .begin = first, .on_end = end, .fail = flows_task_failed)
+#define LOOK_OP(id, first, end) OPERATION(id, .alone = true, .begin = first, .on_end = end)
 
 LOOK_OP(stuck_flows, flows_look_begin, flow_search_done);
 LOOK_OP(stuck_holds, holds_look_begin, flow_search_done);

@@ -221,13 +221,8 @@ static void groups_find_done(struct task **tasks, size_t count, const PGresult *
         free(CONTAINER_OF(tasks[i], struct groups_named, task));
 }
 
-/* groups_look() finds the groups. */
-static void groups_find_fail(struct task *t, const struct op_error *err) {
-    (void)err;
-    free(CONTAINER_OF(t, struct groups_named, task));
-}
-
-OPERATION(find_groups, .encode = groups_find_encode, .done = groups_find_done, .fail = groups_find_fail);
+/* After a failure groups_look() finds the groups. */
+OPERATION(find_groups, .encode = groups_find_encode, .done = groups_find_done, .fail = task_free_failed);
 
 /* ---- stuck groups ---- */
 
@@ -265,14 +260,8 @@ static void groups_look_done(struct task *t, const PGresult *rows) {
     groups_search.next_us = groups_rest_end();
 }
 
-/* The next search comes at the next call. */
-static void groups_look_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
-OPERATION(stuck_groups, .alone = true, .begin = groups_look_begin, .on_end = groups_look_done,
-          .fail = groups_look_fail);
+/* After a failure the next search comes at the next call. */
+OPERATION(stuck_groups, .alone = true, .begin = groups_look_begin, .on_end = groups_look_done);
 
 /* ---- unused groups ---- */
 

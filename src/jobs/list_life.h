@@ -20,8 +20,8 @@ struct life {
     struct row_waiter row_waiter;
 };
 
-/* Finds the latest time at which a queued job of q expires, and calls l->found(). key_may_exist(q) must be
- * true. l is in the data of its request, and lives as long as the request. */
+/* Finds the latest time at which a queued job of q expires, and calls l->found(). key_may_exist(l->req, q)
+ * must be true. l is in the data of its request, and lives as long as the request. */
 void list_find_life(struct life *l, struct queue *q);
 
 #endif

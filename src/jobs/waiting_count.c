@@ -95,11 +95,5 @@ static void waiting_page_end(struct task *t, const PGresult *rows) {
     }
 }
 
-/* The next tick reads the page again. */
-static void waiting_page_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
-OPERATION(page_waiting, .alone = true, .begin = waiting_begin, .on_end = waiting_page_end,
-          .fail = waiting_page_fail);
+/* After a failure the next tick reads the page again. */
+OPERATION(page_waiting, .alone = true, .begin = waiting_begin, .on_end = waiting_page_end);
