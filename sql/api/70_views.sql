@@ -32,7 +32,7 @@ cross join pgdisque.secret as s
 left join pgdisque.node as n on n.number = pgdisque.api_node(j.id)
 where j.expires_at > clock_timestamp();
 
--- Jobs that used all their attempts. ENQUEUE and REVIVE queue them again, ack_jobs() removes them.
+-- Dead letters. ENQUEUE and REVIVE queue them again, ack_jobs() removes them.
 create or replace view pgdisque.dead as
 select
     pgdisque.api_id(s.key, n.id, d.queue_id, d.rank, d.id, d.expires_at, d.retry) as id,

@@ -1,4 +1,4 @@
--- Jobs that have used all their attempts. Counts at most 10000.
+-- Dead letters. Counts at most 10000.
 select
     case when d.count >= 1000 then 'warning' else 'note' end as severity,
     format(

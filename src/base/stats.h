@@ -18,7 +18,7 @@
     X(jobs_requeued, "Jobs that came back because their lease ended.")            \
     X(jobs_failed, "Deliveries that ended by NACK or by the end of their lease.") \
     X(jobs_expired, "Jobs removed because their TTL was over.")                   \
-    X(jobs_dead, "Jobs that used all their attempts.")                            \
+    X(jobs_dead, "Jobs that became dead letters.")                                \
     X(jobs_revived, "Dead jobs queued again by ENQUEUE and REVIVE.")              \
     X(jobs_released, "Jobs put back before a client received them.")              \
     X(schedules_fired, "Jobs that SCHEDULE has made.")                            \

@@ -126,7 +126,7 @@ export async function viewOverview({ root, query, signal }) {
     numbers.set('active', count(server.active), `${plural(server.blocked, 'idle worker')}`);
     const waiting = server.waiting + server.after;
     numbers.set('delayed', count(server.delayed), waiting > 0 ? `${count(waiting)} wait for other jobs` : '');
-    numbers.set('dead', count(server.dead), server.dead > 0 ? 'used all their attempts' : '');
+    numbers.set('dead', count(server.dead), server.dead > 0 ? 'dead letters' : '');
     alerts.setDatabase(server.database_connected);
   }, signal);
 

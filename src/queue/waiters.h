@@ -104,7 +104,7 @@ void waiters_init(void);
 
 /* Creates a request over sources[count]. r->client must be connected. The caller sets the other fields. */
 struct taker *taker_new(struct req *r, const struct taker_source *sources, size_t count);
-/* Puts the request back at the head of the list of unplanned requests. */
+/* Puts the request that taker_next_fresh() returned back to the front of the fresh requests. */
 void taker_put_back(struct taker *taker);
 /* STRICT: a queue that accept() accepts and that taker names before q. NULL: there is none, or taker is not STRICT. */
 struct queue *taker_find_before(const struct taker *taker, const struct queue *q,
