@@ -172,7 +172,7 @@ static void main_begin_stop(void) {
     (void)queue_save_counters();
 }
 
-/* After the last client, saves the counters with the changes of that client. After the last transaction, signs off. */
+/* After the last client, saves the counters with the changes of that client. After the last transaction, leaves. */
 static void main_continue_stop(void) {
     if (client_count() > 0)
         return;

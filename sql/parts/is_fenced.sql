@@ -1,2 +1,2 @@
--- is_fenced(b): is the row of bucket fenced against older servers? See fence_tokens()
+-- is_fenced(b): the row of bucket is fenced against older servers, see fence_tokens()
 :b.settled_at > '3000-01-01'

@@ -1,2 +1,2 @@
--- metadata(job): the same columns of a row
+-- metadata(job): the columns of metadata_columns() of this row
 :job.headers, :job.progress, :job.errors

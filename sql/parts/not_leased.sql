@@ -1,2 +1,2 @@
--- not_leased(job, now): the opposite of is_leased, also for a job that waits
+-- not_leased(job, now): no client has the job, and it does not wait for its back-off; also true for a job that waits
 (:job.ready_at <= :now or :job.owner is null)

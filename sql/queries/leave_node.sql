@@ -1,4 +1,4 @@
--- Marks this server as left: it signs off and has nothing in memory that peers need.
+-- Marks this server as left: it stops and has nothing in memory that peers need.
 -- params: $1 id
 -- index: node_id_key
 update pgdisque.node as n

@@ -20,7 +20,7 @@ static struct {
 
 /* ---- writing ---- */
 
-/* True if this server has peers, or if sessions take jobs by SQL. A peer that stopped without signing off counts, too. */
+/* True if this server has peers, or if sessions take jobs by SQL. A peer that stopped without leaving counts, too. */
 static bool has_others(void) {
     size_t known;
 

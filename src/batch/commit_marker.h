@@ -8,9 +8,10 @@
 
 /* Commit markers tell whether a lost transaction was committed. A server without peers finds out by the
  * rows: a job that exists was inserted. With peers this is not enough, because a peer may have delivered the
- * job and deleted it after an acknowledgement. To insert that job again would deliver it twice. Sessions that take jobs by
- * SQL count as peers from their first change on. So each transaction that inserts jobs inserts a row with its number, too. So does each change that must not run twice. The
- * row is deleted some time after the result has arrived. */
+ * job and deleted it after an acknowledgement. A second insert would deliver that job twice. Sessions that take jobs by
+ * SQL count as peers from their first change on. Each transaction that inserts jobs therefore also inserts a row with its
+ * number. A transaction with a change that must not run twice does the same. The row is deleted some time after the result
+ * has arrived. */
 
 /* Called while t is encoded. Its transaction gets a commit marker. If the result is lost, lost_txn.c reads the marker:
  * t ends by op.answer_lost, or is sent again. */

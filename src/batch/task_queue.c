@@ -163,7 +163,7 @@ struct task *task_queue_first_heavy(enum conn_kind kind) {
     return list_empty(nodes) ? NULL : task_of_node(nodes->next);
 }
 
-/* Not done in task_queue_add(), because its callers still use the task afterwards. */
+/* task_queue_add() does not fail the task, because its callers still use the task. */
 void task_queue_fail_too_large(void) {
     static const struct op_error error = { OP_TOO_LARGE,
                                            "it is larger than a statement of the database can be" };

@@ -33,7 +33,7 @@
     X(OUTBOX_JOIN, 'h', "this server has just started: its counter shares begin at zero")                    \
     X(OUTBOX_REQUEST, 'w', "all peers are asked for all their counter shares")                               \
     X(OUTBOX_SENT_ALL, 'e', "all counter shares were sent")                                                  \
-    X(OUTBOX_LEAVE, 'b', "this server has signed off")                                                       \
+    X(OUTBOX_LEAVE, 'b', "this server has left")                                                             \
     X(OUTBOX_COUNTED, 'c', "from SQL: queue,len,total,in,out: changes of one transaction")                   \
     X(OUTBOX_LEASED, 'g',                                                                                    \
       "from SQL: queue,rank,id,until,last: leased, for the last attempt if 1; a server must watch it")       \
@@ -62,7 +62,7 @@ _Static_assert(__builtin_popcount(OUTBOX_LETTERS) == OUTBOX_ITEMS(X),
 /* Parses the numbers, separated by commas, at the start of an item's text. Returns how many there are. */
 int outbox_numbers(const char *text, int64_t numbers[OUTBOX_NUMBERS]);
 
-/* Sets whether there are peers. Only then the outbox observes changes (observer.h). When the first peer appears,
+/* Sets whether there are peers. The outbox observes changes (observer.h) only if there are. When the first peer appears,
  * the counter shares of all queues are put into the outbox. */
 void outbox_set_shared(bool shared);
 

@@ -259,7 +259,7 @@ static void peers_receive_note(struct peer *p, enum outbox_item item) {
         break;
     case OUTBOX_LEAVE:
         p->node->left = true;
-        peer_failed(p, "has signed off");
+        peer_failed(p, "has left");
         break;
     default:
         break;

@@ -14,8 +14,8 @@
 #include "net/long_work.h"
 #include "queue/delivery.h"
 
-/* The commands from memory before the last change of the transaction see the changes before them only, so all run in the turn
- * of the commit. After this time the others run in later turns, and see all changes. */
+/* Commands from memory before the last change see only the changes before them. So they all run in the turn of the commit.
+ * After this time the others run in later turns, and see all changes. */
 #define IN_PLACE_US (10 * US_PER_MS)
 
 enum exec_phase {

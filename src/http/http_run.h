@@ -13,8 +13,8 @@
  * the session whose cookie it has, or else the user of clients that have given no password.
  */
 
-/* If so many connections run commands or receive events, further commands are refused. Those of probes come on top, up to
- * HTTP_PROBES_MAX. The others of HTTP_CLIENTS_MAX are for new connections. Requests that arrive at the same time may
+/* If so many connections run commands or receive events, further commands are refused. Connections of probes are
+ * counted apart, up to HTTP_PROBES_MAX. The others of HTTP_CLIENTS_MAX are for new connections. Requests that arrive at the same time may
  * exceed these numbers, because a connection counts from its login on. */
 #define HTTP_RUNS_MAX 192
 #define HTTP_PROBES_MAX (HTTP_CLIENTS_MAX - 16)

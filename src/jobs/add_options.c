@@ -140,7 +140,7 @@ bool addjob_allow_or_reply(struct req *r, const struct add_options *o, struct sl
            (o->deadqueue.len == 0 || queue_rights_allow_or_reply(r, ACL_WRITE, o->deadqueue));
 }
 
-/* Reject option combinations that can have no effect. */
+/* The error for options that together have no effect, or NULL. */
 static const char *attempts_conflict(const struct add_options *o, struct slice queue) {
     if (o->retry == 0 && addjob_has_attempts(o))
         return "ERR ATTEMPTS, BACKOFF and DEADQUEUE need a RETRY greater than 0: a job with RETRY 0 never "

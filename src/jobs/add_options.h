@@ -105,8 +105,8 @@ static inline bool addjob_in_flow(const struct add_options *o) {
 
 extern const struct arg_spec addjob_spec;
 
-/* Replaces options that were not given by the settings of q (NULL: the queue does not exist). Limits times to the
- * range of the columns. */
+/* Gives each option that the command did not set its value from the settings of q (NULL: the queue does not exist).
+ * Limits times to the range of the columns. */
 void addjob_settle(struct add_options *o, const struct queue *q);
 /* Copies the dead-letter queue's name into the memory of r, because a change of the settings frees the original. */
 void addjob_keep(struct req *r, struct add_options *o);

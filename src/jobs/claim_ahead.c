@@ -198,7 +198,8 @@ static bool is_forgotten(const struct claim_ahead *a) {
     return !a->used && a->count == 0 && ahead_is_settled(a) && !(config.claim_ahead && claim_ahead_rests(a));
 }
 
-/* Puts back all jobs if no request took the first one in time. A queue that has not been used since the last look is forgotten. */
+/* Puts back all jobs if no request took the first one in time. A queue that has not been used since the last look is
+ * forgotten. */
 static void on_look(struct timer *t) {
     struct claim_ahead *a = CONTAINER_OF(t, struct claim_ahead, look);
     const struct ahead_job *h = ahead_first(a);

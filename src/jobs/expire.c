@@ -119,8 +119,8 @@ static size_t wake_found(void) {
     return wake.expired.count + wake.due.count;
 }
 
-/* A search that found LIMIT rows is followed by one that begins at the last of them, because further rows may have the
- * same wake_at. It begins behind them if it would find the same rows again. */
+/* If a search found LIMIT rows, the next search begins at the last of them, because further rows may have the same
+ * wake_at. It begins behind them if it would find the same rows again. */
 static int64_t searched_to(void) {
     if (wake_found() < LIMIT)
         return wake.now;

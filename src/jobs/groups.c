@@ -29,8 +29,8 @@
 #define DEAR_LOOK_TIMES 200
 #define DEAR_LOOK_REST_MOST_US (60 * US_PER_S)
 #define UNUSED_US (600 * US_PER_S)
-/* A job that is committed so long after its id was made may be missed by a search that does not begin at the first job.
- * The search goes back five seconds, because the clocks of servers differ: next_in_groups.sql. */
+/* The commit of a job may come so long after its id was made. A search that does not begin at the first job may miss such
+ * a job. The search goes back five seconds, because the clocks of servers differ: next_in_groups.sql. */
 #define LATE_US (2 * US_PER_S)
 /* The most groups that this server remembers because they wait for tokens. The search finds further groups. */
 #define PACED_MOST 10000

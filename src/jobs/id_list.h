@@ -59,7 +59,7 @@ static inline struct job_ids *job_ids(const struct req *r) {
     return r->data;
 }
 
-/* Leases are pinned from the command to its end, see lease.h. */
+/* The leases of the jobs are held from the command to its end, see lease.h. */
 void job_ids_hold(const struct req *r);
 void job_ids_unhold(const struct req *r);
 

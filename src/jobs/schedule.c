@@ -352,8 +352,8 @@ static bool is_row_of(const PGresult *rows, int row, const struct fired *j) {
            row_int8(rows, row, COL_FIRE_SCHEDULES_ID) == j->key.id;
 }
 
-/* The added jobs come in order, and then the replaced jobs. If there are none, another server has fired the tick, or fires it now. Or
- * this server has, over a connection that was lost before the result arrived: bootstrap.c counts the jobs then. */
+/* The added jobs come in order, and then the replaced jobs. If there are no rows, another server has fired the tick, or
+ * fires it now. A lost connection of this server has the same effect: bootstrap.c then counts the jobs. */
 static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 

@@ -128,8 +128,8 @@ struct client_hooks {
 };
 
 void client_init(struct event_base *base, const struct client_hooks *hooks);
-/* Takes over an accepted, non-blocking socket. A client with TLS first does its handshake. If there are too many clients, or protected mode refuses the
- * address, it sends an error and closes the socket. */
+/* Takes over an accepted, non-blocking socket. A client with TLS first does its handshake. If there are too many
+ * clients, or protected mode refuses the address, it sends an error and closes the socket. */
 void client_accept(int fd, enum socket_kind kind);
 /* Takes over one end of a pair of sockets, for a client at the address `peer` that is connected to the address `own`.
  * NULL: there are too many clients. */

@@ -5,8 +5,8 @@
 
 /*
  * Clients that have not sent their password or ended their TLS handshake. Together they get a share of each turn, so
- * that thousands of them do not delay other clients. Their sockets are in an epoll set of their own, because the event loop would process
- * all their events before the next turn.
+ * that thousands of them do not delay other clients. Their sockets are in an epoll set of their own,
+ * because the event loop would process all their events before the next turn.
  *
  * A client enters the set when it is accepted, and leaves it when both are done, or when it is closed.
  */
@@ -15,7 +15,8 @@
 static inline bool client_is_limited(const struct client *c) {
     return !c->authenticated && !users_need_no_login();
 }
-/* True if the client has not sent its password or ended its handshake. It is closed after auth-timeout, and gives way to others. */
+/* True if the client has not sent its password or ended its handshake. It is closed after auth-timeout, and gives way to
+ * others. */
 static inline bool client_is_unproven(const struct client *c) {
     return client_is_limited(c) || client_in_handshake(c);
 }

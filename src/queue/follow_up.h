@@ -7,8 +7,8 @@
 
 /*
  * Follow-ups that are under way: tasks that may put the next job of a group, or the successors of a job, into their
- * queues. They follow the transaction that added or ended a job. A client that knows of that job expects the next one,
- * so a GETJOB that does not wait looks for jobs after the follow-ups that began before it.
+ * queues. They follow the transaction that added or ended a job. A client that knows of that job expects the next
+ * one. So a GETJOB with NOHANG waits for the follow-ups that began before it.
  */
 struct follow_ups_of;
 

@@ -27,8 +27,8 @@ struct lease_end {
 
 /* Adds a lease, and replaces an older one of the job. until_us: clock_db(), and the end in the row. */
 void lease_add(struct job_key key, int64_t until_us);
-/* Like lease_add(), for a job that this server keeps for the next request (claim_ahead.h). Until the lease is given, removed, or
- * has another end in the row, the job counts as queued. */
+/* Like lease_add(), for a job that this server keeps for the next request (claim_ahead.h). Until the
+ * lease is given, removed, or has another end in the row, the job counts as queued. */
 void lease_add_ahead(struct job_key key, int64_t until_us);
 /* Like lease_add(), if the row has another end: the lease begins when the client gets the job. */
 void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us);
@@ -115,7 +115,7 @@ void lease_end_counted(const struct lease_end *end);
 /* While on is true, leases that earlier runs of this server gave are not known yet. */
 void lease_set_incomplete(bool on);
 bool lease_is_incomplete(void);
-/* A review of all leases. Those that are added from now on are seen. */
+/* A review of all leases. Leases that are added from now on are seen. */
 void lease_review_begin(void);
 /* The lease is seen, too. False if there is none with that end in the row. */
 bool lease_review_see(int64_t id, int64_t row_until_us);

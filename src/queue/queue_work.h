@@ -7,8 +7,8 @@
 #include "base/list.h"
 
 /*
- * The parts of a queue that only a queue in use needs: claims, adds, requests that wait, and changes that peers are not
- * told. Most queues of a server with many queues are not in use, and share queue_idle. A queue has its own record from
+ * The parts of a queue that only a queue in use needs: claims, adds, waiting requests, and changes not sent to peers.
+ * Most queues of a server with many queues are not in use, and share queue_idle. A queue has its own record from
  * its first use on, until queue_works_tick() finds that nothing uses it.
  *
  * q->work is for reading, and queue_work() for changes. A pointer to a record, or to a part of it, is valid until the end of

@@ -321,7 +321,7 @@ static void on_follow_ups_ended(void) {
     }
 }
 
-/* All requests that do not wait look for jobs. Those that find none are held again until the same time. */
+/* All requests that do not wait look for jobs. Requests that find no job are held again until the same time. */
 static void held_look_again(void) {
     struct list looking = { &looking, &looking }, *node;
 
@@ -403,8 +403,8 @@ static bool is_claimed(struct queue *q) {
     return q->work->claims.rows > 0;
 }
 
-/* A peer may have added jobs whose notification has not arrived. A request that waits gets it later, but
- * NOHANG does not wait, and STRICT takes no other job before. So their queues are scanned. Queues of patterns are not, because they can be too many. */
+/* A peer may have added jobs whose notification has not arrived. A request that waits gets it later. NOHANG does not wait,
+ * and STRICT takes no other job before, so their queues are scanned. Queues of patterns can be too many for that. */
 static void look_anyway(const struct taker *taker) {
     for (size_t i = 0; i < taker->wait_count; i++)
         if (taker->waits[i].from.q != NULL && taker->waits[i].from.q->id != 0)
@@ -652,7 +652,7 @@ void waiters_end_all(const char *error) {
 }
 
 /* A list pop that is claiming does not time out. Its claim removes the jobs, so other requests can no longer
- * get them. And a request that finds a job at once gets it, however short its timeout is. It ends soon. */
+ * get them. A request that finds a job at once gets it, however short its timeout is. */
 static bool is_being_served(const struct taker *taker) {
     return !TAKER_LEASES(taker) && !taker->kind->watches && taker->state != TAKER_WAITING &&
            batch_connected(CONN_WRITE);

@@ -15,8 +15,8 @@
 bool check_here(char *err, size_t err_size) MUST_CHECK;
 
 /* Checks the login to the database. False with a sentence in err if a later try cannot succeed: a wrong password, an
- * unknown role or database, a certificate that is refused. True if the login succeeds, or if the database cannot be reached now. Blocks for at most
- * ten seconds. */
+ * unknown role or database, a certificate that is refused. True if the login succeeds, or if
+ * the database cannot be reached now. Blocks for at most ten seconds. */
 bool check_login(const char *conninfo, char *err, size_t err_size) MUST_CHECK;
 
 #endif

@@ -14,7 +14,7 @@ enum screen_event { SCREEN_TIMEOUT, SCREEN_KEY, SCREEN_REDRAW, SCREEN_END };
 bool screen_open(void) MUST_CHECK;
 /* Restores the terminal and the signals. */
 void screen_close(void);
-/* Shows lines. Those below the end of the screen are left out. */
+/* Shows lines. Lines below the end of the screen are left out. */
 void screen_show(const struct buf *lines);
 /* Waits for a key, a signal, or so many milliseconds. */
 enum screen_event screen_wait(int ms, char *key);

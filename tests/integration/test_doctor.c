@@ -298,12 +298,12 @@ static void test_dead_server(void **state) {
 
     (void)state;
     server_start(&other, conninfo, NULL);
-    assert_false(finds(c, "note servers", "has not signed off"));
+    assert_false(finds(c, "note servers", "has not left"));
     server_kill(&other);
     EVENTUALLY(finds(c, "note servers", text_of(":%d, number", other.port)));
     server_resume(&other);
     assert_int_equal(server_stop(&other), 0);
-    EVENTUALLY(!finds(c, "note servers", "has not signed off"));
+    EVENTUALLY(!finds(c, "note servers", "has not left"));
 }
 
 static void test_few_files(void **state) {

@@ -544,7 +544,7 @@ static const struct stmt_case cases[] = {
       .setup = "insert into pgdisque.queue (name) values ('empty');"
                "insert into pgdisque.node (number, id) values (2, repeat('2', 40)), (7, repeat('7', 40))",
       .params = { "{1}", NODE_2 }, .query = "select count(*) from pgdisque.queue", .found = "1" },
-    { SQL_DROP_QUEUES, "nodes that have signed off use no queue",
+    { SQL_DROP_QUEUES, "nodes that have left use no queue",
       .setup = "insert into pgdisque.queue (name) values ('empty');"
                "insert into pgdisque.node (number, id, left_at) values (2, repeat('2', 40), null), "
                "(7, repeat('7', 40), now())",

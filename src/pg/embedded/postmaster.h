@@ -31,8 +31,8 @@ bool postmaster_start(struct event_base *base, char *err, size_t err_size) MUST_
 
 /*
  * The connection string for this process: host, port, user and dbname. The database is "postgres", which initdb makes,
- * and the user is the role pgdisque (pg_roles.h). The string stays the same from postmaster_start() to postmaster_stop(), even if Postgres
- * is started again.
+ * and the user is the role pgdisque (pg_roles.h). The string stays the same from
+ * postmaster_start() to postmaster_stop(), even if Postgres is started again.
  */
 const char *postmaster_conninfo(void);
 

@@ -334,7 +334,7 @@ static void test_signs_off(void **state) {
     assert_int_equal(q->counters.total, 1);
 }
 
-/* The server has signed off before, so nothing about it is unknown. */
+/* The server has left before, so nothing about it is unknown. */
 static void test_starts_again(void **state) {
     struct queue *q = sure("q7");
 
