@@ -32,10 +32,11 @@ struct exec {
     struct req **reqs; /* in the order of the commands */
     bool *joins;       /* for each command: its task joins the client transaction */
     size_t count;
-    size_t next;            /* all commands before it have ended */
-    struct buf replies;     /* of the commands before it; counted in the memory of the request */
-    struct long_work work;  /* ends commands */
-    struct budget in_place; /* of the turn of the commit */
+    size_t next;                /* all commands before it have ended */
+    struct long_work preparing; /* calls handlers */
+    struct buf replies;         /* of the commands before it; counted in the memory of the request */
+    struct long_work work;      /* ends commands */
+    struct budget in_place;     /* of the turn of the commit */
     enum exec_phase phase;
     bool advancing;   /* work has not ended */
     bool in_turns;    /* in_place was over */
@@ -92,7 +93,7 @@ static bool has_run(const struct req *r) {
 
 /* Runs a command that is answered from memory. Does nothing if the client has disconnected. */
 static void run_command(struct exec *e, struct req *r) {
-    if (e->client == NULL || e->client->state == CLIENT_DEAD) {
+    if (client_has_gone(e->client)) {
         r->done = true;
         return;
     }
@@ -289,53 +290,63 @@ static void on_multi_end(struct req *r) {
     }
 }
 
-static void multi_prepare(struct exec *e) {
-    for (size_t i = 0; i < e->count; i++) {
-        struct req *r = e->reqs[i];
+/* The rights may have changed since r was queued. */
+static bool multi_allows(struct exec *e, struct req *r) {
+    struct buf denial = { 0 };
+    bool allowed;
 
-        e->called = i;
-        r->exec = e->req;
-        r->on_end = on_multi_end;
-        r->proto = e->req->proto;
-        r->client = e->client;
-        r->task.client_txn = &e->client_txn;
-        e->joins[i] = wants_to_join(r);
-        if (!e->joins[i]) {
-            r->task.client_txn = NULL;
-            continue;
-        }
-        e->live++;
-        command_run(e->client, r);
+    req_set_user(r, e->client->user);
+    allowed = r->user->all || rights_allow(r, e->client, r->cmd, &denial);
+    if (!allowed)
+        buf_printf(&e->error,
+                   "EXECABORT Transaction discarded because of: NOPERM ACLs rules changed between the moment "
+                   "the transaction was accumulated and the EXEC call. This command is no longer allowed for "
+                   "the following reason: %.*s",
+                   (int)buf_len(&denial), buf_ptr(&denial));
+    buf_free(&denial);
+    return allowed;
+}
+
+/* Calls the handler of the next command, unless the command is answered from memory. */
+static void multi_call(struct exec *e) {
+    struct req *r = e->reqs[e->called];
+
+    r->exec = e->req;
+    r->on_end = on_multi_end;
+    r->proto = e->req->proto;
+    r->client = e->client;
+    r->task.client_txn = &e->client_txn;
+    e->joins[e->called] = multi_allows(e, r) && wants_to_join(r);
+    if (!e->joins[e->called]) {
+        r->task.client_txn = NULL;
+        return;
+    }
+    e->live++;
+    command_run(e->client, r);
+}
+
+/* After an error nothing will be done, so no further handler is called. */
+static bool multi_prepare(struct long_work *w) {
+    struct exec *e = CONTAINER_OF(w, struct exec, preparing);
+    struct budget piece = budget_of(LONG_WORK_US);
+
+    for (; e->called < e->count && buf_len(&e->error) == 0; e->called++) {
+        if (budget_is_over(&piece))
+            return true;
+        if (client_has_gone(e->client))
+            buf_printf(&e->error, "the client has gone");
+        else
+            multi_call(e);
     }
     e->started = true;
     multi_settle(e);
+    return false;
 }
 
 static const struct task *exec_find(const struct client_txn *ct, int64_t number) {
     const struct exec *e = CONTAINER_OF(ct, struct exec, client_txn);
 
     return number >= 1 && (uint64_t)number <= e->called ? &e->reqs[number - 1]->task : NULL;
-}
-
-/* The rights may have changed since the commands were queued. */
-static bool exec_is_allowed_or_reply(struct req *r, struct multi *m) {
-    struct client *c = r->client;
-    struct buf denial = { 0 };
-    bool allowed = true;
-
-    for (size_t i = 0; i < m->count && allowed; i++) {
-        req_set_user(m->reqs[i], c->user);
-        allowed = c->user->all || rights_allow(m->reqs[i], c, m->reqs[i]->cmd, &denial);
-    }
-    if (!allowed)
-        reply_error(
-            r,
-            "EXECABORT Transaction discarded because of: NOPERM ACLs rules changed between the moment the "
-            "transaction was accumulated and the EXEC call. This command is no longer allowed for the "
-            "following reason: %.*s",
-            (int)buf_len(&denial), buf_ptr(&denial));
-    buf_free(&denial);
-    return allowed;
 }
 
 static bool exec_has_counters_or_reply(struct req *r, const struct multi *m) {
@@ -362,7 +373,7 @@ static void multi_start(struct req *r, struct multi *m) {
     resp_array(&e->replies, e->count);
     r->data = e;
     r->client->exec = e;
-    multi_prepare(e);
+    long_work_begin(&e->preparing, e->client_txn.turn.user, multi_prepare);
 }
 
 void cmd_exec(struct req *r) {
@@ -372,7 +383,7 @@ void cmd_exec(struct req *r) {
         req_error(r, "ERR EXEC without MULTI");
         return;
     }
-    if (!m->spoiled && exec_is_allowed_or_reply(r, m) && exec_has_counters_or_reply(r, m)) {
+    if (!m->spoiled && exec_has_counters_or_reply(r, m)) {
         r->client->multi = NULL;
         multi_start(r, m);
         return;

@@ -401,27 +401,24 @@ static void test_too_many_library_keys(void **state) {
     wire_close(&w);
 }
 
-/* Sends a transaction that takes an element, and that many commands with many names. */
-static void send_transaction(struct wire *w, int commands) {
+/* Sends a transaction that takes an element, and that many commands with many names. command: its name, as a bulk. */
+static void send_transaction(struct wire *w, int commands, const char *command) {
     expect(c, ":1", "RPUSH among x");
     raw_open(w);
     assert_true(wire_send_text(w, "MULTI\r\nLPOP among\r\n"));
     for (int i = 0; i < commands; i++)
-        send_names(w, "$6\r\nEXISTS\r\n", 1, "n", FEW_NAMES / 10);
+        send_names(w, command, 1, "n", FEW_NAMES / 10);
     for (int i = 0; i < commands + 2; i++)
         raw_expect(w, i == 0 ? "+OK" : "+QUEUED");
     assert_true(wire_send_text(w, "EXEC\r\nPING\r\n"));
 }
 
-/* Commands between MULTI and EXEC that are answered from memory take several turns, too. The jobs of the transaction stay
- * with the client until its reply is complete. */
-static void test_transaction_of_many_names(void **state) {
+static void check_transaction(const char *command) {
     long long steps = info_number(c, "later_steps");
     struct wire w;
     struct value *v;
 
-    (void)state;
-    send_transaction(&w, 100);
+    send_transaction(&w, 100, command);
     v = wire_reply(&w, EVENTUALLY_MS);
     assert_non_null(v);
     assert_int_equal(v->count, 101);
@@ -434,12 +431,37 @@ static void test_transaction_of_many_names(void **state) {
     wire_close(&w);
 }
 
+/* Commands between MULTI and EXEC that are answered from memory take several turns, too. The jobs of the transaction stay
+ * with the client until its reply is complete. */
+static void test_transaction_of_many_names(void **state) {
+    (void)state;
+    check_transaction("$6\r\nEXISTS\r\n");
+}
+
+/* Commands that change something take several turns, too: EXEC prepares them before the first statement. */
+static void test_transaction_with_many_changes(void **state) {
+    (void)state;
+    check_transaction("$3\r\nDEL\r\n");
+}
+
+/* Nothing is done if the client disconnects while EXEC prepares the commands. If it disconnects later, the element
+ * comes back. */
+static void test_client_goes_while_exec_prepares(void **state) {
+    struct wire w;
+
+    (void)state;
+    send_transaction(&w, 500, "$3\r\nDEL\r\n");
+    wire_reset(&w);
+    EVENTUALLY(info_number(c, "connected_clients") == 1);
+    EVENTUALLY(strcmp(ask(c, "LPOP among"), "\"x\"") == 0);
+}
+
 /* A client that disconnects before its EXEC replies has not received the elements. */
 static void test_transaction_of_a_client_that_has_gone(void **state) {
     struct wire w;
 
     (void)state;
-    send_transaction(&w, 2000);
+    send_transaction(&w, 2000, "$6\r\nEXISTS\r\n");
     EVENTUALLY(number(c, "LLEN among") == 0);
     wire_reset(&w);
     EVENTUALLY(number(c, "LLEN among") == 1);
@@ -692,6 +714,8 @@ int main(void) {
         cmocka_unit_test(test_listing_very_many_queues),
         cmocka_unit_test(test_names_are_forgotten),
         cmocka_unit_test(test_transaction_of_many_names),
+        cmocka_unit_test(test_transaction_with_many_changes),
+        cmocka_unit_test(test_client_goes_while_exec_prepares),
         cmocka_unit_test(test_transaction_of_a_client_that_has_gone),
         cmocka_unit_test(test_arguments_that_are_alike),
         cmocka_unit_test(test_slow_patterns_of_members),
