@@ -444,16 +444,9 @@ static void remove_done(struct task *t, const PGresult *rows) {
     req_int(r, PQntuples(rows));
 }
 
-static void remove_answer_lost(struct task *t) {
-    const struct list_read *l = REQ_OF_TASK(t)->data;
-
-    l->q->users--;
-    req_answer_lost(l->req);
-}
-
 #define REMOVE_OP(id)                                                                                    \
     OPERATION(id, .alone = true, .encode = remove_encode, .on_end = remove_done, .fail = list_read_fail, \
-              .again = list_read_again, .answer_lost = remove_answer_lost)
+              .again = list_read_again, .answer_lost = list_read_answer_lost)
 
 REMOVE_OP(remove_first);
 REMOVE_OP(remove_last);

@@ -424,14 +424,10 @@ static bool rename_again(struct task *t, bool unknown) {
     return false;
 }
 
-/* bootstrap.c has counted the moved jobs. In a client transaction the source may have been missing. */
+/* bootstrap.c has counted the moved jobs. The source may have been missing, or the target of RENAMENX there. */
 static void rename_answer_lost(struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    if (n->req->exec == NULL) {
-        reply(n);
-        return;
-    }
     rename_left(n);
     req_answer_lost(n->req);
 }

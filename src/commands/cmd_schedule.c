@@ -6,6 +6,7 @@
 #include "base/cron_expr.h"
 #include "base/timezone.h"
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/cmd_addjob.h"
 #include "commands/dispatch.h"
@@ -292,7 +293,9 @@ void cmd_unschedule(struct req *r) {
     schedule_change(r, &op_drop_schedule, r->argv[1].len);
 }
 
+/* A second try would not find the schedule that the first try has removed. */
 static void schedule_drop_encode(struct params *p, struct task *t) {
+    commit_marker_always(t);
     params_bytea(p, 0, REQ_OF_TASK(t)->argv[1]);
 }
 
@@ -301,7 +304,7 @@ static void schedule_drop_done(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(drop_schedule, .alone = true, .encode = schedule_drop_encode, .on_end = schedule_drop_done,
-          .fail = req_fail_task);
+          .fail = req_fail_task, .again = req_again_if_undone, .answer_lost = req_answer_lost_task);
 
 /* ---- SCHEDULES ---- */
 

@@ -65,7 +65,7 @@ static void trim_set_done(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(set_element, .alone = true, .encode = trim_set_encode, .on_end = trim_set_done,
-          .fail = list_read_fail, .again = list_read_again, .answer_lost = trim_changed);
+          .fail = list_read_fail, .again = list_read_again, .answer_lost = list_read_answer_lost);
 
 /* Jobs that a peer pushed may not be counted yet. */
 static bool may_have_elements(const struct queue *q) {

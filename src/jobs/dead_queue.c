@@ -8,6 +8,7 @@
 #include "base/saturate.h"
 #include "base/stats.h"
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
 #include "queue/observer.h"
@@ -41,6 +42,21 @@ static void dead_work_release(struct dead_work *w) {
 static void dead_work_fail(struct task *t, const struct op_error *err) {
     dead_work_release(work_of(t));
     req_fail_task(t, err);
+}
+
+static void dead_work_answer_lost(struct task *t) {
+    dead_work_release(work_of(t));
+    req_answer_lost(REQ_OF_TASK(t));
+}
+
+/* A second try of a page takes the next jobs, which COUNT may exclude. */
+static bool dead_work_again(struct task *t, bool unknown) {
+    struct dead_work *w = work_of(t);
+
+    if (!unknown || w->how.filter.count == INT64_MAX)
+        return true;
+    dead_work_release(w);
+    return req_again_if_undone(t, unknown);
 }
 
 static struct dead_work *dead_work_new(struct req *r, struct queue *q, const struct dead_revive *how) {
@@ -77,9 +93,12 @@ static void set_age(struct params *p, int col, int64_t seconds) {
         params_set_int4(p, col, (int32_t)seconds);
 }
 
-static void dead_page_encode(struct params *p, const struct dead_work *w) {
+static void dead_page_encode(struct params *p, struct task *t) {
+    const struct dead_work *w = work_of(t);
     const struct dead_filter *f = &w->how.filter;
 
+    if (f->count < INT64_MAX)
+        commit_marker_always(t);
     params_set_int4(p, 0, w->after.queue_id);
     params_set_int2(p, 1, w->after.rank);
     params_set_int8(p, 2, w->after.id);
@@ -99,7 +118,8 @@ static void dead_page_done(struct task *t, int64_t jobs, bool more, struct job_k
     struct dead_work *w = r->data;
 
     w->done += jobs;
-    w->how.filter.count -= jobs;
+    if (w->how.filter.count < INT64_MAX)
+        w->how.filter.count -= jobs;
     if (more && w->how.filter.count > 0) {
         w->after = last;
         dead_page_send(r);
@@ -125,7 +145,7 @@ static void revive_queue_encode(struct params *p, struct task *t) {
     const struct dead_work *w = work_of(t);
     int64_t each_us = w->how.rate > 0 ? US_PER_S / w->how.rate : 0;
 
-    dead_page_encode(p, w);
+    dead_page_encode(p, t);
     if (w->how.to != NULL)
         params_set_int4(p, 10, w->how.to->id);
     else
@@ -164,7 +184,7 @@ static void revive_queue_end(struct task *t, const PGresult *rows) {
 }
 
 OPERATION(revive_queue, .alone = true, .encode = revive_queue_encode, .on_end = revive_queue_end,
-          .fail = dead_work_fail);
+          .fail = dead_work_fail, .again = dead_work_again, .answer_lost = dead_work_answer_lost);
 
 /* ---- DELDEAD ---- */
 
@@ -172,10 +192,6 @@ void dead_delete_queue(struct req *r, struct queue *q, const struct dead_filter 
     (void)dead_work_new(r, q, &(struct dead_revive){ .filter = *filter });
     r->task.op = &op_delete_queue_dead;
     dead_page_send(r);
-}
-
-static void delete_queue_encode(struct params *p, struct task *t) {
-    dead_page_encode(p, work_of(t));
 }
 
 static void delete_queue_end(struct task *t, const PGresult *rows) {
@@ -191,8 +207,8 @@ static void delete_queue_end(struct task *t, const PGresult *rows) {
     dead_page_done(t, deleted, true, row_key(w->q->id, rows, 0, COL_DELETE_QUEUE_DEAD_RANK));
 }
 
-OPERATION(delete_queue_dead, .alone = true, .encode = delete_queue_encode, .on_end = delete_queue_end,
-          .fail = dead_work_fail);
+OPERATION(delete_queue_dead, .alone = true, .encode = dead_page_encode, .on_end = delete_queue_end,
+          .fail = dead_work_fail, .again = dead_work_again, .answer_lost = dead_work_answer_lost);
 
 /* ---- retention ---- */
 

@@ -122,6 +122,13 @@ bool list_read_again(struct task *t, bool unknown) {
     return false;
 }
 
+void list_read_answer_lost(struct task *t) {
+    struct list_read *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_answer_lost(l->req);
+}
+
 int64_t list_index(int64_t index) {
     return index < -INT32_MAX ? -INT32_MAX : index > INT32_MAX ? INT32_MAX : index;
 }

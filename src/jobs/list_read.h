@@ -50,6 +50,8 @@ struct job_key list_read_key(const struct list_read *l, const PGresult *rows, in
 void list_read_fail(struct task *t, const struct op_error *err);
 /* op.again of a change that has asked for a commit marker. */
 bool list_read_again(struct task *t, bool unknown);
+/* op.answer_lost of a change whose result is needed for the reply. */
+void list_read_answer_lost(struct task *t);
 
 /* Limits an index to 32 bits, because no list is longer. */
 int64_t list_index(int64_t index);

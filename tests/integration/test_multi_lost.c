@@ -244,14 +244,18 @@ static void test_keys(void **state) {
     expect(c, "[\"a\" \"b\" \"c\"]", "LPOP to 9");
 }
 
-/* Sends a command by itself, and loses its answer. */
-static const char *lost_command(const char *command, const char *argument) {
+/* Sends a command by itself, and loses its answer. line: words without blanks. */
+static const char *lost_line(const char *line) {
     struct wire w;
 
     raw_open_on(&w, &guarded);
     let_commits_wait(true);
-    wire_words(&w, command, argument, NULL);
+    wire_send_text(&w, text_of("%s\r\n", line));
     return lose_answer(&w);
+}
+
+static const char *lost_command(const char *command, const char *argument) {
+    return lost_line(text_of("%s %s", command, argument));
 }
 
 #define assert_unknown(reply) assert_string_equal(text_of("%.30s", reply), "-UNKNOWN the command was done ")
@@ -268,24 +272,26 @@ static void test_cancel(void **state) {
 
 /* A repeated DEL or SREM would reply 0. */
 static void test_library_values(void **state) {
-    struct wire w;
-
     (void)state;
     expect(c, "+OK", "SET stat:lost 5");
     assert_unknown(lost_command("DEL", "stat:lost"));
     expect(c, "nil", "GET stat:lost");
     expect(c, ":2", "SADD processes a b");
-    raw_open_on(&w, &guarded);
-    let_commits_wait(true);
-    wire_words(&w, "SREM", "processes", "a", NULL);
-    assert_unknown(lose_answer(&w));
+    assert_unknown(lost_line("SREM processes a"));
     expect(c, "[\"b\"]", "SMEMBERS processes");
 }
 
-static const char *dead_job(const char *queue) {
+/* Adds a job with one attempt, and delivers it. */
+static const char *take_once(const char *queue) {
     const char *id = add_job(c, queue, "x", "ATTEMPTS 1");
 
     get_job(c, queue, "x");
+    return id;
+}
+
+static const char *dead_job(const char *queue) {
+    const char *id = take_once(queue);
+
     expect(c, ":1", "NACK %s", id);
     EVENTUALLY(number(c, "QLEN %s DEAD", queue) == 1);
     return id;
@@ -304,17 +310,48 @@ static void test_dead_letters(void **state) {
     get_job(c, "revived", "x");
 }
 
+/* A repeated page would take the next dead letters, too. Without COUNT the server repeats it. */
+static void test_counts_of_dead_letters(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        expect(c, ":1", "NACK %s", take_once("counted"));
+    EVENTUALLY(number(c, "QLEN counted DEAD") == 4);
+    assert_unknown(lost_line("DELDEAD counted COUNT 1"));
+    EVENTUALLY(number(c, "QLEN counted DEAD") == 3);
+    assert_unknown(lost_line("REVIVE counted COUNT 1"));
+    EVENTUALLY(number(c, "QLEN counted DEAD") == 2 && number(c, "QLEN counted") == 1);
+    get_job(c, "counted", "x");
+    expect(c, ":2", "DELDEAD counted");
+}
+
+/* The marker does not tell whether the command has found its list and its element. */
+static void test_changes_of_lists(void **state) {
+    (void)state;
+    expect(c, ":2", "RPUSH listed a b");
+    expect(c, ":1", "RPUSH there x");
+    assert_unknown(lost_line("LSET listed 1 B"));
+    expect(c, "[\"a\" \"B\"]", "LRANGE listed 0 -1");
+    assert_unknown(lost_line("RENAMENX listed there"));
+    expect(c, "[\"a\" \"B\"]", "LRANGE listed 0 -1");
+    assert_unknown(lost_line("RENAME listed there"));
+    expect(c, "[\"a\" \"B\"]", "LRANGE there 0 -1");
+    expect(c, ":1", "DEL there");
+}
+
+static void test_unschedule(void **state) {
+    (void)state;
+    expect(c, "+OK", "SCHEDULE nightly @daily reports body");
+    assert_unknown(lost_command("UNSCHEDULE", "nightly"));
+    expect(c, ":0", "UNSCHEDULE nightly");
+}
+
 /* The completion job comes, although the server does not know that the batch was closed. */
 static void test_batch_close(void **state) {
     char batch[41];
-    struct wire w;
 
     (void)state;
     assert_int_equal(sscanf(ask(c, "BATCH NEW lots COMPLETE done"), "\"%40[^\"]\"", batch), 1);
-    raw_open_on(&w, &guarded);
-    let_commits_wait(true);
-    wire_words(&w, "BATCH", "CLOSE", batch, NULL);
-    assert_unknown(lose_answer(&w));
+    assert_unknown(lost_line(text_of("BATCH CLOSE %s", batch)));
     EVENTUALLY(number(c, "QLEN lots") == 1);
     get_job(c, "lots", "done");
 }
@@ -342,14 +379,9 @@ static void test_workflow_of_two_servers(void **state) {
 
 /* The body is replaced, and the server does not know whether this ADDJOB has replaced it. */
 static void test_replace_of_two_servers(void **state) {
-    struct wire w;
-
     (void)state;
     add_job(c, "replaced-two", "old", "UNIQUE k");
-    raw_open_on(&w, &guarded);
-    let_commits_wait(true);
-    wire_words(&w, "ADDJOB", "replaced-two", "new", "0", "UNIQUE", "k", "REPLACE", "WITHOUTCOME", NULL);
-    assert_unknown(lose_answer(&w));
+    assert_unknown(lost_line("ADDJOB replaced-two new 0 UNIQUE k REPLACE WITHOUTCOME"));
     get_job(c, "replaced-two", "new");
 }
 
@@ -362,6 +394,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_cancel, alone, part),
         cmocka_unit_test_setup_teardown(test_library_values, alone, part),
         cmocka_unit_test_setup_teardown(test_dead_letters, alone, part),
+        cmocka_unit_test_setup_teardown(test_counts_of_dead_letters, alone, part),
+        cmocka_unit_test_setup_teardown(test_changes_of_lists, alone, part),
+        cmocka_unit_test_setup_teardown(test_unschedule, alone, part),
         cmocka_unit_test_setup_teardown(test_batch_close, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
         cmocka_unit_test_setup_teardown(test_workflow_of_two_servers, with_another, part),

@@ -431,7 +431,7 @@ static void test_renamed_once(void **state) {
     command(&rename_cmd, "q1", "q2");
     fake_lose_and_repeat();
     tell(true);
-    assert_replied("+OK");
+    assert_replied("-UNKNOWN");
     command(&rename_cmd, "q1", "q2");
     fake_lose_and_repeat();
     tell(false);
