@@ -1,14 +1,15 @@
 -- Leases the next ready jobs of a queue after the scan position. A HOT update: no indexed column changes. A job
 -- with retry 0 is leased for ever, which makes it at most once. A delayed job is skipped even if its time has
 -- come: only wake_due makes it ready.
--- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node
+-- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node, $7 from (the begin of
+--         the leases: later than now, if the server keeps some jobs for the next requests)
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark, headers; in no
 --          order. An exhausted job is not leased: its ready_at is not later than now. It must become a dead letter.
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid. Only the subquery names the queue. A condition on it in the update as well
 -- lets the planner search all rows of the queue, if the statistics are of an empty table.
 update pgdisque.job as j
-set {{lease(j, $5::timestamptz, $6::smallint, null)}}
+set {{lease(j, $7::timestamptz, $6::smallint, null)}}
 where j.ctid = any (array(
     select r.ctid
     from pgdisque.job as r

@@ -383,10 +383,19 @@ static void take_send(struct take *t, struct op *op) {
     batch_add(&t->task);
 }
 
-/* Takes redelivery keys for the slots of scan. */
+/* They come before the slots of jobs ahead. */
+static size_t slots_of_requests(const struct take *t) {
+    size_t count = t->slot_count;
+
+    while (count > 0 && t->slots[count - 1].taker == NULL)
+        count--;
+    return count;
+}
+
+/* Takes redelivery keys for the slots of requests. */
 static void take_keys(struct take *t, const struct take *scan) {
     struct queue *q = t->q;
-    size_t most = q->scan.key_count < scan->slot_count ? q->scan.key_count : scan->slot_count;
+    size_t slots = slots_of_requests(scan), most = q->scan.key_count < slots ? q->scan.key_count : slots;
     struct job_key key;
 
     if (most == 0)
@@ -519,9 +528,12 @@ static struct take *begin_scan(struct params *p, struct task *task) {
     return t;
 }
 
+/* A job ahead is delivered at most CLAIM_AHEAD_KEEP_US after its claim. Its lease must not end before RETRY. */
 static void claim_scan_encode(struct params *p, struct task *task) {
-    (void)begin_scan(p, task);
+    const struct take *t = begin_scan(p, task);
+
     params_set_int2(p, 5, (int16_t)node_self()->number);
+    params_set_time(p, 6, t->sent_us + (slots_of_requests(t) < t->slot_count ? CLAIM_AHEAD_KEEP_US : 0));
 }
 
 void take_begin_keys(struct params *p) {

@@ -22,7 +22,7 @@ static const struct stmt_case attempts_cases[] = {
               "backoff=5 leased=2020-01-01 00:00:01+00 deadqueue=d" },
     { SQL_CLAIM_SCAN, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2 owner=3; 1/0/3 attempts=2",
-      .params = { "1", FIRST, "100", NOW, "9" },
+      .params = { "1", FIRST, "100", NOW, "9", NOW },
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 -; 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1 -; "
               "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 owner=3 attempts=2; "
@@ -30,7 +30,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_CLAIM_SCAN, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",
       .jobs = "1/0/1 backoff=4; 1/0/2 deliveries=3 backoff=4; 1/0/3 deliveries=50 backoff=4; "
               "1/0/4 deliveries=1 attempts=2 backoff=4",
-      .params = { "1", FIRST, "100", NOW, "9" }, .rows = ANY, .left = ANY,
+      .params = { "1", FIRST, "100", NOW, "9", NOW }, .rows = ANY, .left = ANY,
       .query =
           "select string_agg((extract(epoch from ready_at - leased_at) - 60 between w[1] and w[2])::text,"
           " ' ' order by id) from pgdisque.job,"

@@ -150,7 +150,7 @@ static const struct stmt_case cases[] = {
 
     /* ---- claiming ---- */
     { SQL_CLAIM_SCAN, "queued jobs, and not leased, delayed or expired ones", .jobs = ALL_STATES,
-      .params = { "1", FIRST, "100", NOW, "9" },
+      .params = { "1", FIRST, "100", NOW, "9", NOW },
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -; 0 3 12:01:00 13:00:00 60 0 1 \"x\" - -; "
               "0 6 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; "
@@ -162,27 +162,31 @@ static const struct stmt_case cases[] = {
               "1/0/7 ready=10:00:00 expires=11:59:59; "
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3" },
     { SQL_CLAIM_SCAN, "the first jobs by rank, then ID", .jobs = "1/-2/9; 1/0/1; 1/0/2; 1/3/0",
-      .params = { "1", FIRST, "2", NOW, "9" },
+      .params = { "1", FIRST, "2", NOW, "9", NOW },
       .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" - -; 0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/-2/9 ready=12:01:00 deliveries=1 owner=9; 1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2; 1/3/0" },
     { SQL_CLAIM_SCAN, "only behind the scan position, and of one queue", .jobs = "1/0/1; 1/0/2; 1/0/3; 2/0/4",
-      .params = { "1", "0", "2", "10", NOW, "9" }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .params = { "1", "0", "2", "10", NOW, "9", NOW }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1; 1/0/2; 1/0/3 ready=12:01:00 deliveries=1 owner=9; 2/0/4" },
     { SQL_CLAIM_SCAN, "retry 0 is leased for ever", .jobs = "1/0/1 retry=0 nacks=2",
-      .params = { "1", FIRST, "1", NOW, "9" }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" - -",
+      .params = { "1", FIRST, "1", NOW, "9", NOW }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" - -",
       .left = "1/0/1 ready=infinity retry=0 deliveries=1 nacks=2 owner=9" },
     { SQL_CLAIM_SCAN, "ready to the microsecond, gone to the microsecond",
       .jobs = "1/0/1 ready=12:00:00; 1/0/2 ready=12:00:00.000001; 1/0/3 expires=12:00:00",
-      .params = { "1", FIRST, "9", NOW, "9" }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .params = { "1", FIRST, "9", NOW, "9", NOW }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:00.000001; "
               "1/0/3 expires=12:00:00" },
     { SQL_CLAIM_SCAN, "the delay, and the last attempt of a delayed job",
       .jobs = "1/0/1 delay=300; 1/0/2 delay=300 deliveries=1 attempts=2",
-      .params = { "1", FIRST, "9", NOW, "9" },
+      .params = { "1", FIRST, "9", NOW, "9", NOW },
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" 300 -; 0 2 12:01:00 13:00:00 60 0 0 \"x\" -301 -",
       .left = ANY },
-    { SQL_CLAIM_SCAN, "limit 0 takes nothing", .jobs = "1/0/1", .params = { "1", FIRST, "0", NOW, "9" } },
+    { SQL_CLAIM_SCAN, "a lease that begins later", .jobs = "1/0/1; 1/0/2 ready=12:00:01",
+      .params = { "1", FIRST, "9", NOW, "9", "@12:00:05" }, .rows = "0 1 12:01:05 13:00:00 60 0 0 \"x\" - -",
+      .left = "1/0/1 ready=12:01:05 deliveries=1 owner=9; 1/0/2 ready=12:00:01" },
+    { SQL_CLAIM_SCAN, "limit 0 takes nothing", .jobs = "1/0/1",
+      .params = { "1", FIRST, "0", NOW, "9", NOW } },
     { SQL_CLAIM_KEYS, "ready jobs of several queues, an ID given twice once",
       .jobs = "1/0/1; 1/0/2; 2/-1/3 owner=3 deliveries=1; 2/0/4 ready=12:00:01 owner=3 deliveries=1; "
               "2/0/5 expires=12:00:00; 2/0/6 retry=0",

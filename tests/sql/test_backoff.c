@@ -28,7 +28,7 @@ static void claim_them(int backoff, int deliveries) {
     for (size_t i = 0; i < IDS; i++)
         jobs_put(conn, text_of("1/0/%lld retry=%d backoff=%d deliveries=%d", (long long)ids[i], RETRY,
                                backoff, deliveries - 1));
-    CALL(conn, SQL_CLAIM_SCAN, "1", "-1", "0", "100", NOW, "1");
+    CALL(conn, SQL_CLAIM_SCAN, "1", "-1", "0", "100", NOW, "1", NOW);
 }
 
 static int64_t claimed_backoff_us(int64_t id) {

@@ -53,7 +53,9 @@ static void prepare_late_walk(void) {
 static void begin_walk(void) {
     prepare_late_walk();
     assert_string_equal(sql(a, "select pg_advisory_xact_lock(7)"), "");
-    assert_int_equal(PQsendQuery(b, "execute late_walk(1, '-1', 0, 1, timestamptz '" DAY " 12:00', '2')"), 1);
+    assert_int_equal(PQsendQuery(b, "execute late_walk(1, '-1', 0, 1, timestamptz '" DAY
+                                    " 12:00', '2', timestamptz '" DAY " 12:00')"),
+                     1);
     assert_true(waits_for_lock(b));
 }
 
@@ -95,7 +97,7 @@ static void others_are_not_made_up_for(void **state) {
 
 static void an_element_that_is_taken_is_not_set(void **state) {
     (void)state;
-    CALL(a, SQL_CLAIM_SCAN, "1", "-1", "0", "1", NOW, "3");
+    CALL(a, SQL_CLAIM_SCAN, "1", "-1", "0", "1", NOW, "3", NOW);
     SEND(b, SQL_SET_ELEMENT, "1", "-1", "0", NOW, "0", "NULL", "{new}");
     assert_true(waits_for_lock(b));
     assert_string_equal(sql(a, "commit"), "");

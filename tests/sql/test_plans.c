@@ -82,7 +82,7 @@ static const struct planned planned[] = {
     { SQL_PRUNE_GROUPS, 0, "now(), 100, now(), 1, 'a'" },
     { SQL_CLAIM_KEYS, HOT, KEYS ", now(), 1" },
     { SQL_CLAIM_IN_TXN, HOT | SORTS, "'{1,2}', '{0,0}', '{5,5}', 20, now(), 1" },
-    { SQL_CLAIM_SCAN, HOT, "1, 0, 5, 20, now(), 1" },
+    { SQL_CLAIM_SCAN, HOT, "1, 0, 5, 20, now(), 1, now()" },
     { SQL_CLAIM_LIMITED, HOT | SORTS, "1, 0, 5, 20, now(), 1, '{1,1}', '{0,0}', '{8,9}'" },
     { SQL_FIND_CONSUME_ENDS, HOT, "'{1,2}', '{1,2}'" },
     { SQL_READ_CONSUME_ENDS, HOT, "'{1,2}'" },
@@ -525,8 +525,8 @@ static void the_frontier_spares_the_dead(void **state) {
     sql(holder, "begin isolation level repeatable read");
     assert_string_equal(sql(holder, "select count(*) from pgdisque.job"), text_of("%d", DEAD + BEHIND));
     must(text_of("delete from pgdisque.job where queue_id = 1 and rank = 0 and id <= %d", DEAD));
-    from_scan_position = pages(SQL_CLAIM_SCAN, text_of("1, 0, %d, 10, now(), 1", DEAD));
-    from_start = pages(SQL_CLAIM_SCAN, "1, -32768, 0, 10, now(), 1");
+    from_scan_position = pages(SQL_CLAIM_SCAN, text_of("1, 0, %d, 10, now(), 1, now()", DEAD));
+    from_start = pages(SQL_CLAIM_SCAN, "1, -32768, 0, 10, now(), 1, now()");
     if (from_scan_position >= 200 || from_start <= 1000)
         fail_msg("pages: %ld from the frontier, %ld from the start", from_scan_position, from_start);
     PQfinish(holder);
@@ -551,7 +551,7 @@ static void claims_leave_the_indexes_alone(void **state) {
     sql(conn, "begin");
     all = updates("n_tup_upd");
     hot = updates("n_tup_hot_upd");
-    sql(conn, "execute claim_scan (1, -32768, 0, %d, now(), 1)", CLAIMED);
+    sql(conn, "execute claim_scan (1, -32768, 0, %d, now(), 1, now())", CLAIMED);
     assert_int_equal(updates("n_tup_upd") - all, CLAIMED);
     assert_int_equal(updates("n_tup_hot_upd") - hot, CLAIMED);
     sql(conn, "commit");

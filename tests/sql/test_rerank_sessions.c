@@ -13,8 +13,8 @@ static void given(const char *jobs) {
 static int walked(PGconn *conn) {
     int rank = 0, id = 0;
 
-    sscanf(CALL(conn, SQL_CLAIM_SCAN, "1", "-32768", "-9223372036854775808", "1", NOW, "2"), "%d %d", &rank,
-           &id);
+    sscanf(CALL(conn, SQL_CLAIM_SCAN, "1", "-32768", "-9223372036854775808", "1", NOW, "2", NOW), "%d %d",
+           &rank, &id);
     return id;
 }
 

@@ -57,7 +57,7 @@ static const char *ids(const char *rows, int column) {
 }
 
 static const char *walk(PGconn *conn, const char *limit, const char *node) {
-    const char *params[] = { "1", FIRST, limit, NOW, node, NULL };
+    const char *params[] = { "1", FIRST, limit, NOW, node, NOW, NULL };
 
     return ids(call_sorted(conn, SQL_CLAIM_SCAN, params), 1);
 }

@@ -143,7 +143,7 @@
           "the former worker's name is removed",                                                           \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
-          .params = { "1", "0", "0", "1", NOW, "4" },                                                      \
+          .params = { "1", "0", "0", "1", NOW, "4", NOW },                                                 \
           .rows = ANY,                                                                                     \
           .left = GIVEN_AGAIN,                                                                             \
           .query = WORKERS_NOW,                                                                            \

@@ -42,6 +42,14 @@ static int64_t flush_claims(void) {
     return rows;
 }
 
+/* How much later than now the leases of the claim begin. */
+static int64_t lead_of_leases(void) {
+    const struct fake_statement *s = fake_sent(fake_write_conn(), 0);
+
+    assert_int_equal(s->stmt, SQL_CLAIM_SCAN);
+    return fake_scalar(s, 6) - fake_scalar(s, 4);
+}
+
 static int leased_rows(void) {
     int count = 0;
 
@@ -94,6 +102,22 @@ static void test_a_job_ahead_needs_no_transaction(void **state) {
     assert_int_equal(fake_count(fake_write_conn()), 0);
     assert_int_equal(stats.jobs_claimed_ahead, given + 2);
     assert_int_equal(queue_named("q1")->counters.jobs_out, REQUESTS + 2);
+}
+
+/* The last job ahead may be delivered so long after its claim, and has its whole lease then. */
+static void test_leases_of_rows_begin_later(void **state) {
+    (void)state;
+    insert_jobs(JOBS);
+    ask(1, "q1");
+    assert_int_equal(flush_claims(), 1);
+    assert_int_equal(lead_of_leases(), 0);
+    fake_commit_round();
+    for (int i = 1; i <= REQUESTS; i++)
+        ask(i, "q1");
+    assert_true(flush_claims() > REQUESTS);
+    assert_int_equal(lead_of_leases(), CLAIM_AHEAD_KEEP_US);
+    fake_commit_round();
+    getter_replies();
 }
 
 /* A job ahead is queued for all that clients see. */
@@ -505,6 +529,7 @@ static void test_the_server_stops(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_job_ahead_needs_no_transaction),
+        TEST(test_leases_of_rows_begin_later),
         TEST(test_the_length),
         TEST(test_jobs_ahead_are_replaced),
         TEST(test_a_waiting_request_gets_a_job_ahead_first),
