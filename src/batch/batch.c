@@ -170,7 +170,7 @@ static void add_suspects(struct txn *txn) {
         return;
     group_size = first->group_size;
     stats.suspect_transactions++;
-    db_set_durability(txn->db, txn_durability(op->commit));
+    txn_set_commit(txn, op->commit);
     p = txn_begin_statement(txn, op);
     for (uint32_t i = 0; i < group_size && !list_empty(suspects); i++) {
         struct task *t = task_of_node(suspects->next);
@@ -197,7 +197,7 @@ static void add_client_txns(struct txn *txn) {
 }
 
 static void add_kind(struct txn *txn, enum commit_kind kind) {
-    db_set_durability(txn->db, txn_durability(kind));
+    txn_set_commit(txn, kind);
     add_ops(txn, kind);
 }
 
@@ -349,7 +349,7 @@ static void send_part(struct txn *txn, const struct task *t) {
  * later statement counts as one of the commit. */
 static void begin_divided(struct txn *txn, struct task *t) {
     txn_clear_parts(txn);
-    db_set_durability(txn->db, txn_durability(t->op->commit));
+    txn_set_commit(txn, t->op->commit);
     (void)txn_begin_statement(txn, t->op);
     t->first_row = txn->next_row = 0;
     encode_part(txn, t);

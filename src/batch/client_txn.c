@@ -137,7 +137,7 @@ void client_txns_append(struct txn *txn) {
     if (first == NULL || clock_mono() < give_way_us)
         return;
     txn->is_client_txn = true;
-    db_set_durability(txn->db, txn_durability(first->commit));
+    txn_set_commit(txn, first->commit);
     db_bound(txn->db, (struct db_bounds){ .result_bytes = results_most(),
                                           .busy_us = config.transaction_timeout * (int64_t)US_PER_S });
     commit_marker_always(first->tasks[0]);

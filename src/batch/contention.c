@@ -144,8 +144,7 @@ void contention_append(struct txn *txn) {
     if (op == NULL)
         return;
     txn->contended = op;
-    if (op->conn != CONN_READ)
-        db_set_durability(txn->db, txn_durability(op->commit));
+    txn_set_commit(txn, op->commit);
     if (op->names_jobs)
         contention_check(txn, op);
     else

@@ -170,8 +170,7 @@ void separate_watch(const struct txn *txn) {
 /* ---- transactions ---- */
 
 static void begin_txn(struct txn *txn, const struct op *op) {
-    if (op->conn != CONN_READ)
-        db_set_durability(txn->db, txn_durability(op->commit));
+    txn_set_commit(txn, op->commit);
     db_time(txn->db);
 }
 

@@ -48,6 +48,10 @@ struct txn {
 
 /* The durability of commits of this kind. */
 enum durability txn_durability(enum commit_kind kind);
+/* Sets the durability of txn. Call it before the first statement. */
+static inline void txn_set_commit(struct txn *txn, enum commit_kind kind) {
+    db_set_durability(txn->db, txn_durability(kind));
+}
 /* Makes txn empty. */
 void txn_clear_parts(struct txn *txn);
 /* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */
