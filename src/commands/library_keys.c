@@ -14,7 +14,7 @@
 /* Each key of a command is compared with the patterns of all libraries. */
 #define LIBRARY_ARGS_MAX 4000
 
-#define LIBRARY_KEY(library, pattern, kind) { library, { pattern, sizeof(pattern) - 1 }, kind },
+#define LIBRARY_KEY(library, pattern, kind) { { pattern, sizeof(pattern) - 1 }, kind },
 static const struct library_key library_table[] = {
 #include "commands/library_keys.def"
 };

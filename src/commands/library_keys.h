@@ -23,7 +23,6 @@ enum library_kind {
 };
 
 struct library_key {
-    const char *library;
     struct slice pattern;
     enum library_kind kind;
 };
