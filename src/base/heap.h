@@ -26,6 +26,7 @@ void heap_set(struct heap *h, struct heap_item *item, int64_t due);
 void heap_remove(struct heap *h, struct heap_item *item);
 /* The earliest item, or NULL. */
 struct heap_item *heap_first(const struct heap *h);
+/* For tests. */
 void heap_free(struct heap *h);
 
 static inline bool heap_has(const struct heap_item *item) {

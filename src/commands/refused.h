@@ -17,7 +17,7 @@ struct refused {
 
 /* NULL if name is not in the table. */
 const struct refused *refused_find(struct slice name);
-/* All rows in the order of refused.def. Sets count to their number. */
+/* For tests: all rows in the order of refused.def. Sets count to their number. */
 const struct refused *refused_table(size_t *count);
 
 /* Replies the text with the code NOTSUPPORTED, or ERR in a transaction. */

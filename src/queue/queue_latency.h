@@ -13,7 +13,7 @@
  * queues have none until others have delivered no job for two minutes. */
 #define QUEUE_LATENCY_MAX (16 << 20)
 
-/* The memory of the latencies of a queue, in bytes. */
+/* For tests: the memory of the latencies of a queue, in bytes. */
 size_t queue_latency_bytes(void);
 /* Notes the latency of a delivery. */
 void queue_latency_note(struct queue *q, int64_t wait_us);

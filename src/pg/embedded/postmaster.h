@@ -47,7 +47,7 @@ bool postmaster_note_moved(const char *to, char *err, size_t err_size) MUST_CHEC
 /* The process ID of the postmaster, or 0 while none runs. */
 pid_t postmaster_pid(void);
 
-/* Does a postmaster run? It may still be in recovery. */
+/* For tests: does a postmaster run? It may still be in recovery. */
 bool postmaster_is_running(void);
 /* A sentence that the disk of the data directory is full, valid until the next call; NULL if it is not full. */
 const char *postmaster_trouble(void);
