@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sodium.h>
 
-#include "base/tokenizer.h"
 #include "config/config.h"
 
 _Static_assert(PASSWORD_HASH_BYTES == crypto_hash_sha256_BYTES, "passwords are kept as SHA-256");

@@ -14,7 +14,6 @@
 #include "commands/subcommand.h"
 #include "config/config.h"
 #include "net/args.h"
-#include "net/usage.h"
 
 #define GENPASS_BITS 256
 #define GENPASS_MAX_BITS 4096

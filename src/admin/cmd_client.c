@@ -4,13 +4,11 @@
 #include "commands/client_line.h"
 #include "commands/cmd_pop.h"
 #include "commands/dispatch.h"
-#include "commands/multi.h"
 #include "commands/subcommand.h"
 #include "config/config.h"
 #include "jobs/list_take.h"
 #include "jobs/waitjob.h"
 #include "net/connection.h"
-#include "net/pubsub.h"
 #include "net/usage.h"
 #include "queue/waiters.h"
 

@@ -13,7 +13,6 @@
 #include "jobs/waitjob.h"
 #include "net/pubsub.h"
 #include "queue/queue.h"
-#include "queue/queue_iter.h"
 #include "queue/waiters.h"
 
 static void largest(enum client_state state, int *requests, size_t *input, size_t *output) {

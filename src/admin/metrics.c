@@ -23,7 +23,6 @@
 #include "pg/db.h"
 #include "pg/primary_select.h"
 #include "queue/lease.h"
-#include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_history.h"
 #include "queue/queue_survey.h"

@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "batch/op.h"
 
 /* Dead rows in the database. While a session keeps an old transaction open, vacuum cannot remove them. Each
  * scan over them, and each change that adds more, costs more with time. Work that can wait checks these

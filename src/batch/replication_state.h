@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 #include "base/buf.h"
-#include "batch/op.h"
 
 /* The synchronous standbys of the database, as of the last poll. The option durability requests them, but
  * synchronous_standby_names of the database decides whether there are any. */

@@ -2,7 +2,6 @@
 #define COUNTER_AUDIT_H
 
 #include <stdbool.h>
-#include "batch/op.h"
 
 /*
  * Counter audit. Each server adds up in memory the changes that all servers made. The sum can be wrong after

@@ -1,8 +1,8 @@
 #ifndef NODE_ROW_H
 #define NODE_ROW_H
 
+#include <stdbool.h>
 #include "base/node.h"
-#include "batch/op.h"
 #include "net/request.h"
 
 /* Writes the rows of servers in the database: heartbeat, leaving, the end and CLUSTER FORGET. */

@@ -9,7 +9,6 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "cluster/peer_sql.h"
-#include "cluster/peers.h"
 #include "jobs/dead_letter.h"
 #include "jobs/groups.h"
 #include "jobs/waitjob.h"

@@ -23,7 +23,6 @@
 #include "jobs/waitjob.h"
 #include "net/pubsub.h"
 #include "pg/notify_bus.h"
-#include "queue/lease.h"
 #include "queue/list_orientation.h"
 #include "queue/queue.h"
 #include "queue/queue_ready.h"

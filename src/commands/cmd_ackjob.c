@@ -15,7 +15,6 @@
 #include "jobs/retained.h"
 #include "net/args.h"
 #include "net/worker.h"
-#include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/settings.h"
 

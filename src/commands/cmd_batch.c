@@ -16,7 +16,6 @@
 #include "jobs/id_list.h"
 #include "jobs/job_view.h"
 #include "net/args.h"
-#include "net/connection.h"
 #include "queue/delivery.h"
 #include "queue/queue.h"
 #include "queue/queue_rights.h"

@@ -1,5 +1,4 @@
 /* REVIVE DELDEAD EDITDEAD: commands about dead jobs. */
-#include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"

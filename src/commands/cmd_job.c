@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_job.h"

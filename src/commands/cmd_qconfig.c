@@ -1,5 +1,4 @@
 /* QCONFIG: shows and changes the settings of a queue. */
-#include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"

@@ -14,7 +14,6 @@
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
-#include "queue/queue_limits.h"
 #include "queue/queue_ready.h"
 #include "queue/queue_rights.h"
 #include "queue/queue_store.h"

@@ -11,7 +11,6 @@
 #include "net/args.h"
 #include "net/long_work.h"
 #include "queue/queue_iter.h"
-#include "queue/queue_rights.h"
 
 /* ---- names of queues ---- */
 

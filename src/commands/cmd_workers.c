@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "base/time_budget.h"
 #include "batch/batch.h"
 #include "batch/operations.h"

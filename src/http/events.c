@@ -17,7 +17,6 @@
 #include "http/reply_json.h"
 #include "jobs/waiting_count.h"
 #include "jobs/waitjob.h"
-#include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 

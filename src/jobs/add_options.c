@@ -10,7 +10,6 @@
 #include "base/node.h"
 #include "base/saturate.h"
 #include "batch/replication_state.h"
-#include "jobs/id_list.h"
 #include "net/headers.h"
 #include "queue/queue_rights.h"
 #include "queue/settings.h"

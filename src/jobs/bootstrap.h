@@ -2,7 +2,6 @@
 #define BOOTSTRAP_H
 
 #include <stdbool.h>
-#include "batch/op.h"
 
 /*
  * Reads the state that the server needs before it can serve: the secret, its own number, the other servers and the

@@ -5,7 +5,6 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/add_options.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
 #include "queue/observer.h"

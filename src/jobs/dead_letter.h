@@ -2,7 +2,6 @@
 #define DEAD_LETTER_H
 
 #include "base/job_key.h"
-#include "batch/op.h"
 
 /*
  * Jobs that have used all their attempts without an acknowledgement become dead letters. The row itself shows it:

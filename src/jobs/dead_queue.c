@@ -6,13 +6,11 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/saturate.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
 #include "queue/observer.h"
-#include "queue/queue_iter.h"
 #include "queue/queue_store.h"
 #include "queue/settings.h"
 

@@ -2,7 +2,6 @@
 #define EXPIRE_H
 
 #include <stdint.h>
-#include "batch/op.h"
 
 struct queue;
 

@@ -1,7 +1,6 @@
 #ifndef FLUSH_ALL_H
 #define FLUSH_ALL_H
 
-#include "batch/op.h"
 #include "net/request.h"
 
 /* Removal of all jobs: DEBUG FLUSHALL and CLUSTER RESET. */

@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include "base/job_key.h"
 #include "base/util.h"
-#include "batch/op.h"
 
 /*
  * Groups: their jobs run strictly one after another. Only the first job of a group is visible to claims. After a

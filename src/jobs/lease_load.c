@@ -9,7 +9,6 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/dead_letter.h"
-#include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/lease.h"
 

@@ -2,7 +2,7 @@
 #define LEASE_LOAD_H
 
 #include <stdbool.h>
-#include "batch/op.h"
+#include <stdint.h>
 
 /*
  * Reads the running leases from the database: at start, after a lost connection, and after the clock was set. Commands go

@@ -2,7 +2,6 @@
 #define LIST_LIFE_H
 
 #include <stdint.h>
-#include "batch/op.h"
 #include "net/request.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"

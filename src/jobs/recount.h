@@ -2,7 +2,6 @@
 #define RECOUNT_H
 
 #include <stdbool.h>
-#include "batch/op.h"
 
 /*
  * Counts the jobs of all queues in the database, and corrects the counters in memory: at start, after a lost connection,

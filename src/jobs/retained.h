@@ -1,7 +1,6 @@
 #ifndef RETAINED_H
 #define RETAINED_H
 
-#include "batch/op.h"
 #include "net/request.h"
 
 /*

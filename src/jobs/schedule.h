@@ -1,9 +1,9 @@
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "base/cron_expr.h"
-#include "batch/op.h"
 
 /*
  * Schedules: recurring jobs. Every server polls for ticks that are due, and the first server fires a tick. One

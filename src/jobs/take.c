@@ -15,7 +15,6 @@
 #include "jobs/turns.h"
 #include "jobs/undelivered.h"
 #include "pg/params.h"
-#include "queue/lease.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_ready.h"

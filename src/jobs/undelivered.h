@@ -1,7 +1,8 @@
 #ifndef UNDELIVERED_H
 #define UNDELIVERED_H
 
-#include "batch/op.h"
+#include <stdbool.h>
+#include <stdint.h>
 #include "net/client.h"
 #include "queue/delivery.h"
 

@@ -10,7 +10,6 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/id_list.h"
-#include "jobs/take.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_rights.h"

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include "base/job_key.h"
 #include "base/util.h"
-#include "batch/op.h"
 #include "jobs/job.h"
 #include "net/client.h"
 

@@ -1,8 +1,6 @@
 #ifndef WORKER_NAMES_H
 #define WORKER_NAMES_H
 
-#include "batch/op.h"
-
 /* Writes the names of workers (worker.h) into the rows of jobs that they have had for a while. */
 
 /* Call ten times a second. */

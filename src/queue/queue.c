@@ -6,10 +6,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/stats.h"
 #include "config/config.h"
-#include "pg/params.h"
-#include "queue/lease.h"
 #include "queue/list_orientation.h"
 #include "queue/observer.h"
 #include "queue/pattern_index.h"

@@ -1,8 +1,6 @@
 #ifndef QUEUE_RESTORE_H
 #define QUEUE_RESTORE_H
 
-#include "batch/op.h"
-
 /*
  * A promoted standby may lack the last commits, and so rows of queues. Jobs refer to their queue by its id:
  * without the row, they could not be found after the next start.

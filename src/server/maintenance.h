@@ -2,7 +2,6 @@
 #define MAINTENANCE_H
 
 #include <stdint.h>
-#include "batch/op.h"
 
 /*
  * Work that is due at a time: ends of leases, delayed and expired jobs, timeouts of waiting clients, unused queues,

@@ -10,7 +10,6 @@
 #include "tools/line_access.h"
 #include "tools/queue_list.h"
 #include "tools/records.h"
-#include "tools/redis_reply.h"
 #include "tools/screen.h"
 #include "tools/terminal_text.h"
 #include "tools/tool.h"
