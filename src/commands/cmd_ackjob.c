@@ -206,7 +206,7 @@ static void take_long_way(struct req *r, struct slice result) {
 
 /* DELJOB. In a client transaction no statement may follow the commit, and its commands run in their order. */
 static bool deletes_at_once(const struct req *r) {
-    return exit_of(r) == JOB_DELETED && (r->task.client_txn != NULL || !may_be_kept(r));
+    return exit_of(r) == JOB_DELETED && (req_in_txn(r) || !may_be_kept(r));
 }
 
 /* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so
@@ -228,7 +228,7 @@ static void ackjob_start(struct req *r, struct slice result) {
 
 /* REQUIRED: the ids in argv[from ..). An ID that names no job here is left out of job_ids(). */
 static void ackjob_start_required(struct req *r, int from, struct slice result) {
-    if (r->task.client_txn == NULL) {
+    if (!req_in_txn(r)) {
         req_error(r, "ERR REQUIRED is for an ACKJOB in a transaction: it makes EXEC fail");
         return;
     }

@@ -293,7 +293,7 @@ struct members_cancel {
 static void batch_cancel_members(struct req *r) {
     struct members_cancel *c = req_alloc(r, sizeof *c);
 
-    if (r->task.client_txn != NULL) {
+    if (req_in_txn(r)) {
         req_error(r, "ERR BATCH CANCEL cannot be part of a transaction: send it before MULTI or after EXEC");
         return;
     }

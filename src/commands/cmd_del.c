@@ -116,7 +116,7 @@ void cmd_del(struct req *r) {
     count = del_find_queues(r, queues);
     if (count == 0)
         req_int(r, 0);
-    else if (key_is_in_txn(r))
+    else if (req_in_txn(r))
         delete_in_txn(r, queues, count);
     else
         delete_pages(r, queues, count);

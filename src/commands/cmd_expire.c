@@ -219,7 +219,7 @@ static bool queue_or_reply(struct req *r, struct expiring *e) {
 }
 
 static void expire_start(struct expiring *e) {
-    if (key_is_in_txn(e->req)) {
+    if (req_in_txn(e->req)) {
         begin_in_txn(e);
     } else if (e->nx || e->xx || e->gt || e->lt) {
         e->life = (struct life){ .found = on_expire_life, .req = e->req };

@@ -239,7 +239,7 @@ READ_OP(whole_last, list_list_encode, list_list_done, list_list_fail);
 
 /* In a client transaction a range that is larger than a page is refused, so the sizes of the rows are needed. */
 static void range_start(struct range *g) {
-    if (!g->one && !list_read_in_txn(&g->look)) {
+    if (!g->one && !req_in_txn(g->look.req)) {
         g->look.at_front = &op_whole_first;
         g->look.at_back = &op_whole_last;
     }
@@ -279,7 +279,7 @@ void cmd_lrange(struct req *r) {
     first = list_index(first);
     last = list_index(last);
     /* The range depends on the length, because one index counts from the left and the other from the right. */
-    if (there && first < 0 && last >= 0 && !list_read_in_txn(&g->look))
+    if (there && first < 0 && last >= 0 && !req_in_txn(g->look.req))
         first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
     if (!there || ((first < 0) == (last < 0) && last < first)) {
         reply_array(r, 0);
@@ -298,7 +298,7 @@ void cmd_lindex(struct req *r) {
     bool there = list_read_init(&g->look, r, &op_list_first, &op_list_last);
     int64_t index;
 
-    if (!there || (!list_read_in_txn(&g->look) && !queue_is_key(g->look.q))) {
+    if (!there || (!req_in_txn(g->look.req) && !queue_is_key(g->look.q))) {
         reply_null_bulk(r);
         req_end(r);
         return;

@@ -159,7 +159,7 @@ static void pop_start(struct list_take *t) {
 static void pop_begin(struct list_take *t) {
     struct queue *q;
 
-    if (t->req->task.client_txn != NULL) {
+    if (req_in_txn(t->req)) {
         /* In a client transaction a blocking move does not wait. Its empty reply is then that of LMOVE. */
         t->form = t->form == &one_at_last ? &one : t->form;
         pop_in_txn(t);
@@ -269,7 +269,7 @@ static void pop_none(struct req *r) {
     struct queue *q = queue_find(r->argv[1]);
     struct life *l;
 
-    if (!key_is_in_txn(r) || !key_may_exist(r, q)) {
+    if (!req_in_txn(r) || !key_may_exist(r, q)) {
         reply_whether(r, queue_is_key(q));
         return;
     }
@@ -314,7 +314,7 @@ static void blocking_pop(struct req *r, enum list_end from) {
 
 /* Laravel's workers wait by BLPOP of a list that has no elements here. A queue with that name and with jobs wins. */
 static bool waits_for_laravel(struct req *r, struct slice *queue) {
-    return r->argc == 3 && r->task.client_txn == NULL && laravel_is_notify(r->argv[1], queue) &&
+    return r->argc == 3 && !req_in_txn(r) && laravel_is_notify(r->argv[1], queue) &&
            !queue_is_key(queue_find(r->argv[1]));
 }
 

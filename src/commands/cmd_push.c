@@ -1,7 +1,7 @@
 /* LPUSH RPUSH LPUSHX RPUSHX: add the elements, and reply the length of the list. */
-#include "batch/client_txn.h"
 #include "commands/dispatch.h"
 #include "jobs/add.h"
+#include "jobs/bulk_in_txn.h"
 #include "queue/queue_iter.h"
 
 static void push_reply(struct req *r, const struct added *pushed) {
@@ -32,7 +32,7 @@ void cmd_rpush(struct req *r) {
 
 static void push_if_there(struct req *r, enum list_end end) {
     const struct queue *q = queue_find(r->argv[1]);
-    bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->work->row.opening);
+    bool in_txn = req_in_txn(r) && key_may_exist(r, q);
 
     if (in_txn || queue_is_key(q))
         push_push(r, end, in_txn);

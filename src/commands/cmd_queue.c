@@ -153,7 +153,7 @@ static bool getjob_order_or_reply(struct req *r, const struct get_options *o, in
         usage_error(r, SYNTAX_ERROR ": STRICT and WEIGHTS exclude each other");
     else if (o->weight_count != queues)
         usage_error(r, SYNTAX_ERROR ": WEIGHTS takes a number for each queue after FROM");
-    else if (r->task.client_txn != NULL)
+    else if (req_in_txn(r))
         req_error(r, "ERR GETJOB in a transaction takes no WEIGHTS: it empties the queues in their order");
     else
         return true;
@@ -184,7 +184,7 @@ void cmd_getjob(struct req *r) {
     if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)) ||
         !getjob_order_or_reply(r, &o, r->argc - from - 1))
         return;
-    if (r->task.client_txn != NULL) {
+    if (req_in_txn(r)) {
         get_in_txn(r, from + 1, o.count, form_of(&o));
         return;
     }

@@ -375,7 +375,7 @@ static void scan_send(struct req *r) {
     struct job_scan *s = r->data;
     const struct queue *q = queue_find_id(s->at.queue_id);
     size_t each = !s->whole ? 0 : q != NULL ? queue_job_bytes(q) : SCAN_JOB_BYTES;
-    bool in_txn = r->task.client_txn != NULL;
+    bool in_txn = req_in_txn(r);
 
     s->rows = int64_least(s->left, in_txn ? SCAN_MOST : SCAN_PAGE);
     s->bytes = int64_least(s->bytes_left, page_bytes(in_txn));

@@ -8,7 +8,6 @@
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "jobs/bulk.h"
-#include "jobs/bulk_in_txn.h"
 #include "jobs/claim_ahead.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
@@ -124,11 +123,11 @@ static void move(struct renaming *n) {
         return;
     }
     n->sign = has_other_consume_end(n) ? -1 : 1;
-    if (!key_is_in_txn(r) && rename_len(n) > RENAME_APART_FROM) {
+    if (!req_in_txn(r) && rename_len(n) > RENAME_APART_FROM) {
         move_apart(n);
         return;
     }
-    if (key_is_in_txn(r)) {
+    if (req_in_txn(r)) {
         /* Checked here, because a refusal by the statement would not stop the other commands. */
         if (rename_len(n) > RENAME_IN_TXN_MOST) {
             too_many(n);
@@ -165,7 +164,7 @@ static bool waits(struct renaming *n) {
     case STEP_TARGET:
         return waits_for_row(n, n->to);
     case STEP_SOURCE:
-        return key_is_in_txn(n->req) && waits_for_row(n, n->from);
+        return req_in_txn(n->req) && waits_for_row(n, n->from);
     case STEP_CONSUME_END:
         return waits_for_consume_end(n, n->from, END_NONE);
     case STEP_TARGET_CONSUME_END:
@@ -235,7 +234,7 @@ static void rename_same(struct req *r, struct queue *q) {
     struct life *l = req_alloc(r, sizeof *l);
 
     *l = (struct life){ .found = on_rename_life, .req = r };
-    if (key_is_in_txn(r))
+    if (req_in_txn(r))
         list_find_life(l, q);
     else
         reply_same(r, queue_is_key(q));
@@ -243,9 +242,9 @@ static void rename_same(struct req *r, struct queue *q) {
 
 /* In a client transaction the statement finds out whether the source exists. */
 void cmd_rename(struct req *r) {
-    struct queue *from = key_is_in_txn(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
+    struct queue *from = req_in_txn(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
 
-    if (from == NULL || (from->id == 0 && !key_is_in_txn(r)))
+    if (from == NULL || (from->id == 0 && !req_in_txn(r)))
         no_such_key(r);
     else if (slice_equal(r->argv[1], r->argv[2]))
         rename_same(r, from);
@@ -276,7 +275,7 @@ static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
     take_note_scan(n->from, &n->scan);
-    encode_up_to(p, t, key_is_in_txn(n->req) ? RENAME_IN_TXN_MOST : RENAME_APART_FROM);
+    encode_up_to(p, t, req_in_txn(n->req) ? RENAME_IN_TXN_MOST : RENAME_APART_FROM);
 }
 
 static void rename_encode_large(struct params *p, struct task *t) {

@@ -58,7 +58,7 @@ void cmd_reprioritize(struct req *r) {
     own->rank = (int16_t)-priority;
     own->moved = req_alloc(r, job_ids(r)->count * sizeof *own->moved);
     job_ids(r)->own = own;
-    if (r->task.client_txn != NULL)
+    if (req_in_txn(r))
         r->task.client_txn->ahead = true;
     r->task.op = &op_rerank_jobs;
     batch_add(&r->task);

@@ -77,7 +77,7 @@ void cmd_lset(struct req *r) {
 
     bool there = list_read_init(&s->look, r, &op_set_element, &op_set_element);
 
-    if (list_read_in_txn(&s->look)) {
+    if (req_in_txn(s->look.req)) {
         /* The statement finds out whether the list exists. */
         s->look.q = queue_get(r->argv[1]);
     } else if (!there || !may_have_elements(s->look.q)) {

@@ -84,9 +84,8 @@ static bool add_suits(const struct add *a, const struct taker *taker) {
 static struct taker *add_find_taker(const struct add *a) {
     struct taker *taker;
 
-    if (add_is_delayed(a) || a->given_up || a->again || addjob_is_unique(&a->opt) ||
-        a->req->task.client_txn != NULL || add_is_apart(a) ||
-        (add_is_push(a) && a->q->work->adds.accepted > 0))
+    if (add_is_delayed(a) || a->given_up || a->again || addjob_is_unique(&a->opt) || req_in_txn(a->req) ||
+        add_is_apart(a) || (add_is_push(a) && a->q->work->adds.accepted > 0))
         return NULL;
     taker = waiters_find_taker(a->q);
     return taker != NULL && add_suits(a, taker) ? taker : NULL;
@@ -198,7 +197,7 @@ static void add_make_ids(struct add *a) {
 static struct add *add_begin(struct task *t) {
     struct add *a = add_of(t);
 
-    if (t->client_txn != NULL)
+    if (req_in_txn(a->req))
         add_make_ids(a);
     add_decide(t);
     commit_marker(t);
@@ -263,7 +262,7 @@ static void add_flow_encode(struct params *p, struct task *t) {
     struct add *a = add_begin(t);
 
     a->flow_first = params_elements(p, 0);
-    params_set_bool(p, 23, t->client_txn != NULL);
+    params_set_bool(p, 23, req_in_txn(a->req));
     for (size_t i = 0; i < a->count; i++)
         add_write_flow_row(p, a, i);
 }
@@ -464,7 +463,7 @@ static void add_answer_lost(struct task *t) {
         add_completed(a);
         add_left(a);
         req_answer_lost(a->req);
-    } else if (addjob_in_flow(&a->opt) && t->client_txn == NULL) {
+    } else if (addjob_in_flow(&a->opt) && !req_in_txn(a->req)) {
         if (add_flow_found_or_reply(a))
             batch_add(t);
     } else {
@@ -739,7 +738,7 @@ static struct op *add_op_of(const struct add *a) {
         return &op_add_jobs;
     if (a->opt.async)
         return &op_add_async;
-    if (a->req->large && a->req->task.client_txn == NULL)
+    if (a->req->large && !req_in_txn(a->req))
         return a->count > 1 ? &op_add_divided : &op_add_large;
     return &op_add_jobs;
 }
@@ -862,7 +861,7 @@ static void add_insert(struct add *a) {
         r->task.bytes += a->bodies[i].len;
         queue_note_body(a->q, a->bodies[i].len + a->rare.len);
     }
-    if (a->timeout_ms > 0 && r->task.client_txn == NULL)
+    if (a->timeout_ms > 0 && !req_in_txn(r))
         timer_set(&a->timeout, clock_mono() + int64_least(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
     a->q->users++;
     if (!add_is_delayed(a))

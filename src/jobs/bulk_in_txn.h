@@ -35,13 +35,9 @@ struct key_in_txn {
     struct row_waiter row_waiter;
 };
 
-static inline bool key_is_in_txn(const struct req *r) {
-    return r->task.client_txn != NULL;
-}
-
 /* Has the queue a row, or will it have one when the statement of r's transaction begins? q may be NULL. */
 static inline bool key_may_exist(const struct req *r, const struct queue *q) {
-    return q != NULL && (q->id != 0 || (key_is_in_txn(r) && q->work->row.opening));
+    return q != NULL && (q->id != 0 || (req_in_txn(r) && q->work->row.opening));
 }
 
 /* Replies in how many queues a job was changed. k must live as long as r. */

@@ -5,7 +5,6 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/bulk.h"
-#include "jobs/bulk_in_txn.h"
 
 static void life_fail(struct task *t, const struct op_error *err) {
     struct req *r = REQ_OF_TASK(t);
@@ -23,7 +22,7 @@ void list_find_life(struct life *l, struct queue *q) {
     q->users++;
     row_waiter_init(&l->row_waiter, &l->req->task, NULL, life_fail);
     task_reads(&l->req->task, queue_rows_read(q, INT64_MAX, 0, false));
-    if (key_is_in_txn(l->req))
+    if (req_in_txn(l->req))
         queue_prepare(q, &l->row_waiter);
     else
         batch_add(&l->req->task);

@@ -43,7 +43,7 @@ void list_read_fail(struct task *t, const struct op_error *err) {
 
 static void list_settle(struct list_read *l) {
     l->unsettled = true;
-    if (list_read_in_txn(l) && !queue_is_open(l->q)) {
+    if (req_in_txn(l->req) && !queue_is_open(l->q)) {
         queue_wait_for_row(l->q, &l->row_waiter);
         return;
     }
@@ -75,7 +75,7 @@ bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, str
 }
 
 struct job_key list_read_first_key(const struct list_read *l) {
-    if (node_has_peers() || list_read_in_txn(l))
+    if (node_has_peers() || req_in_txn(l->req))
         return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
     return queue_first_key(l->q);
 }

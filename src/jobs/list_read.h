@@ -21,11 +21,6 @@ struct list_read {
     enum list_end from;  /* the end where the command begins */
 };
 
-/* True between MULTI and EXEC. The result then depends on the earlier statements of the client transaction. */
-static inline bool list_read_in_txn(const struct list_read *l) {
-    return l->req->task.client_txn != NULL;
-}
-
 /* False if the queue has no row, and will have none when the statement begins. Sets r->data to l. */
 bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, struct op *at_back);
 /* Sends the request's task once the consume end of the list is known. */

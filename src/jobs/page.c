@@ -38,7 +38,7 @@ int64_t page_bytes(bool in_txn) {
 }
 
 void page_plan(struct page *p, int64_t skipped) {
-    p->in_txn = p->req->task.client_txn != NULL;
+    p->in_txn = req_in_txn(p->req);
     p->bytes = page_bytes(p->in_txn);
     p->rows = likely_rows(p);
     if (p->rows > p->wanted)
