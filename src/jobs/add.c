@@ -303,6 +303,11 @@ static void add_left(struct add *a) {
         add_count_accepted(a->q, -(int64_t)a->count);
 }
 
+static void add_ended(struct add *a) {
+    add_completed(a);
+    add_left(a);
+}
+
 static void add_job_entered(const struct add *a, size_t i, bool delayed) {
     struct job_times at = add_job_times(a, i);
 
@@ -360,8 +365,7 @@ static void add_finish(struct add *a, bool added) {
     int64_t uncounted = a->place > 0 ? a->place - (int64_t)a->count - a->q->work->adds.pushes_ended : 0;
     struct added result;
 
-    add_completed(a);
-    add_left(a);
+    add_ended(a);
     if (added)
         add_committed(a);
     result = add_result(a);
@@ -390,15 +394,13 @@ static void add_inserted_done(struct task **tasks, size_t count, const PGresult 
             add_finish(a, added);
             continue;
         }
-        add_completed(a);
-        add_left(a);
+        add_ended(a);
         req_int(a->req, 0);
     }
 }
 
 static void add_end_unsure(struct add *a) {
-    add_completed(a);
-    add_left(a);
+    add_ended(a);
     add_remove_if_given_up(a);
     req_outcome_unknown(a->req);
 }
@@ -460,8 +462,7 @@ static void add_answer_lost(struct task *t) {
         a->again = a->settled = true;
         batch_add(t);
     } else if (a->if_any) {
-        add_completed(a);
-        add_left(a);
+        add_ended(a);
         req_answer_lost(a->req);
     } else if (addjob_in_flow(&a->opt) && !req_in_txn(a->req)) {
         if (add_flow_found_or_reply(a))
