@@ -110,6 +110,18 @@ void bulk_job_deleted(struct job_key key, const PGresult *rows, int row, int col
              JOB_CLEARED);
 }
 
+void bulk_jobs_deleted(struct queue *q, const PGresult *rows, int rank_col, int col) {
+    size_t count = (size_t)PQntuples(rows);
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = row_key(q->id, rows, (int)i, rank_col);
+        bulk_job_deleted(keys[i], rows, (int)i, col);
+    }
+    position_remove_keys(&q->scan, keys, count);
+    free(keys);
+}
+
 static void empty_encode(struct params *params, struct task *t) {
     struct list_pages *p = pages_of(t);
 
@@ -127,24 +139,12 @@ static void bulk_note_page(struct list_pages *p, struct job_key from, bool is_on
 }
 
 /* Columns: those of read_keys(), then those of bulk_job_deleted(). */
-static void count_deleted(struct list_pages *p, const PGresult *rows) {
-    size_t count = (size_t)PQntuples(rows);
-    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
-
-    for (size_t i = 0; i < count; i++) {
-        keys[i] = row_key(p->q->id, rows, (int)i, COL_EMPTY_LIST_RANK);
-        bulk_job_deleted(keys[i], rows, (int)i, COL_EMPTY_LIST_READY_AT);
-    }
-    position_remove_keys(&p->q->scan, keys, count);
-    free(keys);
-}
-
 static void empty_done(struct task *t, const PGresult *rows) {
     struct list_pages *p = pages_of(t);
     struct job_key from = p->after;
     bool is_only = p->until.rank == INT16_MAX;
 
-    count_deleted(p, rows);
+    bulk_jobs_deleted(p->q, rows, COL_EMPTY_LIST_RANK, COL_EMPTY_LIST_READY_AT);
     read_keys(p, rows);
     bulk_note_page(p, from, is_only, rows);
     bulk_go_on(p, rows);

@@ -44,5 +44,8 @@ void bulk_begin(struct list_pages *p);
 /* A queued job was deleted, and that is committed. Columns of the row, from col on: ready_at or
  * queued_since, expires_at, retry, group_key, in_flow. */
 void bulk_job_deleted(struct job_key key, const PGresult *rows, int row, int col);
+/* The same for all rows, which are jobs of q. Removes them from its scan position, too. rank_col: the first column of
+ * the keys. */
+void bulk_jobs_deleted(struct queue *q, const PGresult *rows, int rank_col, int col);
 
 #endif

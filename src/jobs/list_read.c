@@ -1,8 +1,6 @@
 /* List commands that search a list: where they begin, and the end of their changes. */
 #include "jobs/list_read.h"
 
-#include <stdlib.h>
-
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
@@ -100,15 +98,7 @@ struct job_key list_read_key(const struct list_read *l, const PGresult *rows, in
 }
 
 void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
-    size_t count = (size_t)PQntuples(rows);
-    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
-
-    for (size_t i = 0; i < count; i++) {
-        keys[i] = list_read_key(l, rows, (int)i);
-        bulk_job_deleted(keys[i], rows, (int)i, COL_REMOVE_FIRST_READY_AT);
-    }
-    position_remove_keys(&l->q->scan, keys, count);
-    free(keys);
+    bulk_jobs_deleted(l->q, rows, COL_REMOVE_FIRST_RANK, COL_REMOVE_FIRST_READY_AT);
 }
 
 /* The change must not be repeated, and its commit marker could not be read. */
