@@ -201,7 +201,6 @@ static void take_long_way(struct req *r, struct slice result) {
         snprintf(f->worker, sizeof f->worker, "%s", worker_name(worker_of(r->client)));
     job_ids(r)->own = f;
     r->task.bytes += job_ids(r)->count * (result.len + strlen(f->worker));
-    r->task.op = &op_retain_jobs;
 }
 
 /* DELJOB. In a client transaction no statement may follow the commit, and its commands run in their order. */
@@ -209,21 +208,22 @@ static bool deletes_at_once(const struct req *r) {
     return exit_of(r) == JOB_DELETED && (req_in_txn(r) || !may_be_kept(r));
 }
 
+static struct op *ack_op(struct req *r, struct slice result) {
+    if (deletes_at_once(r))
+        return &op_delete_jobs;
+    if (result.ptr == NULL && !may_be_kept(r))
+        return job_ids(r)->tokens == NULL ? &op_ack_jobs : &op_ack_tokens;
+    take_long_way(r, result);
+    return &op_retain_jobs;
+}
+
 /* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so
  * that they run in their order. */
 static void ackjob_start(struct req *r, struct slice result) {
-    if (job_ids(r)->count == 0) {
-        req_int(r, 0);
-        return;
-    }
-    job_ids_hold(r);
-    if (deletes_at_once(r))
-        r->task.op = &op_delete_jobs;
-    else if (result.ptr != NULL || may_be_kept(r))
-        take_long_way(r, result);
+    if (job_ids(r)->count > 0)
+        job_ids_send(r, ack_op(r, result));
     else
-        r->task.op = job_ids(r)->tokens == NULL ? &op_ack_jobs : &op_ack_tokens;
-    batch_add(&r->task);
+        req_int(r, 0);
 }
 
 /* REQUIRED: the ids in argv[from ..). An ID that names no job here is left out of job_ids(). */
@@ -242,10 +242,8 @@ static void ackjob_start_required(struct req *r, int from, struct slice result) 
         req_error(r, "%s", NOT_ACKED);
         return;
     }
-    job_ids_hold(r);
     take_long_way(r, result);
-    r->task.op = &op_retain_required;
-    batch_add(&r->task);
+    job_ids_send(r, &op_retain_required);
 }
 
 void cmd_ackjob(struct req *r) {

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "jobs/flows.h"
@@ -68,9 +67,7 @@ OPERATION(cancel_jobs, .names_jobs = true, .begin = cancel_begin, .encode = job_
           .again = job_ids_again_unsure, .shares = true, .answer_lost = job_ids_unknown);
 
 void cancel_send(struct req *r) {
-    job_ids_hold(r);
-    r->task.op = &op_cancel_jobs;
-    batch_add(&r->task);
+    job_ids_send(r, &op_cancel_jobs);
 }
 
 void cmd_cancel(struct req *r) {

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/node.h"
-#include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_job.h"
 #include "commands/dispatch.h"
@@ -23,13 +22,10 @@
 
 /* Adds r to the next statement of op. If no ID can name a job, replies 0. */
 static void send_ids(struct req *r, struct op *op) {
-    if (job_ids(r)->count == 0) {
+    if (job_ids(r)->count > 0)
+        job_ids_send(r, op);
+    else
         req_int(r, 0);
-        return;
-    }
-    job_ids_hold(r);
-    r->task.op = op;
-    batch_add(&r->task);
 }
 
 static void start_ids(struct req *r, struct op *op) {
@@ -422,9 +418,7 @@ static struct op *working_op(struct job_key key) {
 }
 
 static void working_send(struct req *r) {
-    job_ids_hold(r);
-    r->task.op = working_op(job_ids(r)->keys[0]);
-    batch_add(&r->task);
+    job_ids_send(r, working_op(job_ids(r)->keys[0]));
 }
 
 void lease_change(struct req *r, struct job_key key, int64_t token, int64_t seconds,

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "net/usage.h"
 #include "queue/job_events.h"
@@ -92,6 +93,12 @@ void job_ids_hold(const struct req *r) {
 void job_ids_unhold(const struct req *r) {
     for (size_t i = 0; i < job_ids(r)->count; i++)
         lease_unhold(job_ids(r)->keys[i].id);
+}
+
+void job_ids_send(struct req *r, struct op *op) {
+    job_ids_hold(r);
+    r->task.op = op;
+    batch_add(&r->task);
 }
 
 void job_ids_encode(struct params *p, struct task *t) {
