@@ -278,26 +278,21 @@ static void reply_log_text(struct req *r, const char *name, struct slice text) {
     reply_bulk(r, text);
 }
 
-static void reply_log_number(struct req *r, const char *name, int64_t value) {
-    reply_bulk_str(r, name);
-    reply_int(r, value);
-}
-
 static void reply_entry_of_log(struct req *r, const struct acl_log_entry *e) {
     char age[32];
 
     snprintf(age, sizeof age, "%.3f", (double)(clock_unix() - e->updated_us) / (double)US_PER_S);
     reply_map(r, 10);
-    reply_log_number(r, "count", (int64_t)e->count);
+    reply_pair_int(r, "count", (int64_t)e->count);
     reply_log_text(r, "reason", slice_str(acl_log_reason_name(e->reason)));
     reply_log_text(r, "context", slice_str(acl_log_context_name(e->context)));
     reply_log_text(r, "object", (struct slice){ e->object, e->object_len });
     reply_log_text(r, "username", (struct slice){ e->user, e->user_len });
     reply_log_text(r, "age-seconds", slice_str(age));
     reply_log_text(r, "client-info", slice_str(e->client));
-    reply_log_number(r, "entry-id", (int64_t)e->id);
-    reply_log_number(r, "timestamp-created", e->created_us / US_PER_MS);
-    reply_log_number(r, "timestamp-last-updated", e->updated_us / US_PER_MS);
+    reply_pair_int(r, "entry-id", (int64_t)e->id);
+    reply_pair_int(r, "timestamp-created", e->created_us / US_PER_MS);
+    reply_pair_int(r, "timestamp-last-updated", e->updated_us / US_PER_MS);
 }
 
 static void acl_log(struct req *r) {

@@ -211,11 +211,6 @@ static void batch_show(struct req *r) {
     batch_send(r, req_alloc(r, sizeof(struct job_ref)), &op_show_batch, reply_null_bulk);
 }
 
-static void batch_pair_int(struct req *r, const char *name, int64_t value) {
-    reply_bulk_str(r, name);
-    reply_int(r, value);
-}
-
 static void batch_pair_time(struct req *r, const char *name, const PGresult *rows, int col) {
     reply_bulk_str(r, name);
     if (row_null(rows, 0, col))
@@ -240,11 +235,11 @@ static void batch_reply_row(struct req *r, const PGresult *rows) {
     reply_bulk(r, q != NULL ? q->name : (struct slice){ "", 0 });
     reply_bulk_str(r, "state");
     reply_bulk_str(r, complete ? "complete" : closed ? "closed" : "open");
-    batch_pair_int(r, "total", total);
-    batch_pair_int(r, "pending", total - done - failed - cancelled);
-    batch_pair_int(r, "done", done);
-    batch_pair_int(r, "failed", failed);
-    batch_pair_int(r, "cancelled", cancelled);
+    reply_pair_int(r, "total", total);
+    reply_pair_int(r, "pending", total - done - failed - cancelled);
+    reply_pair_int(r, "done", done);
+    reply_pair_int(r, "failed", failed);
+    reply_pair_int(r, "cancelled", cancelled);
     batch_pair_time(r, "created-at", rows, COL_SHOW_BATCH_CREATED_AT);
     batch_pair_time(r, "closed-at", rows, COL_SHOW_BATCH_CLOSED_AT);
     batch_pair_time(r, "failed-at", rows, COL_SHOW_BATCH_FAILED_AT);

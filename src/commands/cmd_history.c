@@ -58,10 +58,8 @@ static void reply_history(struct req *r, const struct history *h, const struct h
     int64_t now_ms = (clock_unix() - age_us) / US_PER_MS, step_ms = shapes[range].step_us / US_PER_MS;
 
     reply_map(r, 3 + HISTORY_SERIES);
-    reply_bulk_str(r, "step");
-    reply_int(r, step_ms);
-    reply_bulk_str(r, "now");
-    reply_int(r, now_ms);
+    reply_pair_int(r, "step", step_ms);
+    reply_pair_int(r, "now", now_ms);
     reply_bulk_str(r, "since");
     if (h == NULL)
         reply_null_bulk(r);

@@ -116,18 +116,13 @@ static struct queue *find_shown(struct slice name) {
     return q != NULL && q->shown ? q : NULL;
 }
 
-static void queue_pair_int(struct req *r, const char *name, int64_t value) {
-    reply_bulk_str(r, name);
-    reply_int(r, value);
-}
-
 static void reply_limits(struct req *r, const struct queue *q, int64_t running) {
-    queue_pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
-    queue_pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
+    reply_pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
+    reply_pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
     if (limits_are_per_group(q))
-        queue_pair_int(r, "per-group", 1);
+        reply_pair_int(r, "per-group", 1);
     if (running >= 0)
-        queue_pair_int(r, "running", running);
+        reply_pair_int(r, "running", running);
 }
 
 /* Limits that QSTAT replies only if they are set. */
@@ -156,7 +151,7 @@ static size_t reply_extra_limits(struct req *r, const struct queue *q, bool coun
             continue;
         count++;
         if (!counts_only)
-            queue_pair_int(r, extra_limits[i].name, value);
+            reply_pair_int(r, extra_limits[i].name, value);
     }
     return count;
 }
@@ -173,11 +168,11 @@ static void reply_latency(struct req *r, const struct queue *q, const char *name
 }
 
 static void reply_states(struct req *r, const struct queue *q) {
-    queue_pair_int(r, "delayed", queue_delayed(q));
-    queue_pair_int(r, "active", queue_active(q));
-    queue_pair_int(r, "waiting", queue_waiting(q));
-    queue_pair_int(r, "after", waiting_count(q));
-    queue_pair_int(r, "oldest-ms", queue_oldest_us(q) / US_PER_MS);
+    reply_pair_int(r, "delayed", queue_delayed(q));
+    reply_pair_int(r, "active", queue_active(q));
+    reply_pair_int(r, "waiting", queue_waiting(q));
+    reply_pair_int(r, "after", waiting_count(q));
+    reply_pair_int(r, "oldest-ms", queue_oldest_us(q) / US_PER_MS);
     reply_latency(r, q, "latency-p50-ms", 500);
     reply_latency(r, q, "latency-p99-ms", 990);
 }
@@ -192,25 +187,25 @@ static void reply_stat(struct req *r, struct queue *q, int64_t running, int64_t 
     reply_array(r, 2 * (18 + limit_pairs + (retention > 0) + (kept >= 0)));
     reply_bulk_str(r, "name");
     reply_bulk(r, q->name);
-    queue_pair_int(r, "len", queue_len(q));
-    queue_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
-    queue_pair_int(r, "idle", (clock_mono() - q->counters.used_us) / US_PER_S);
-    queue_pair_int(r, "blocked", q->work->waiting.count + patterns_waiters(q));
+    reply_pair_int(r, "len", queue_len(q));
+    reply_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
+    reply_pair_int(r, "idle", (clock_mono() - q->counters.used_us) / US_PER_S);
+    reply_pair_int(r, "blocked", q->work->waiting.count + patterns_waiters(q));
     reply_bulk_str(r, "import-from");
     reply_array(r, 0);
-    queue_pair_int(r, "import-rate", 0);
-    queue_pair_int(r, "jobs-in", q->counters.jobs_in);
-    queue_pair_int(r, "jobs-out", q->counters.jobs_out);
+    reply_pair_int(r, "import-rate", 0);
+    reply_pair_int(r, "jobs-in", q->counters.jobs_in);
+    reply_pair_int(r, "jobs-out", q->counters.jobs_out);
     reply_bulk_str(r, "pause");
     reply_bulk_str(r, queue_pause_name(q->pause));
-    queue_pair_int(r, "dead", queue_dead(q));
+    reply_pair_int(r, "dead", queue_dead(q));
     if (has_limits)
         reply_limits(r, q, running);
     if (retention > 0)
-        queue_pair_int(r, "retention", retention);
+        reply_pair_int(r, "retention", retention);
     reply_states(r, q);
     if (kept >= 0)
-        queue_pair_int(r, "kept", kept);
+        reply_pair_int(r, "kept", kept);
     (void)reply_extra_limits(r, q, false);
     req_end(r);
 }

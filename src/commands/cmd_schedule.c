@@ -406,12 +406,9 @@ static void reply_schedule_job(struct req *r, const PGresult *rows, int row) {
 
     reply_bulk_str(r, "job");
     reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_BODY));
-    for (size_t i = 0; i < LENGTH(numbers); i++) {
-        reply_bulk_str(r, numbers[i].name);
-        reply_int(r, row_int4_or(rows, row, numbers[i].col, 0));
-    }
-    reply_bulk_str(r, "priority");
-    reply_int(r, row_int2(rows, row, COL_LIST_SCHEDULES_PRIORITY));
+    for (size_t i = 0; i < LENGTH(numbers); i++)
+        reply_pair_int(r, numbers[i].name, row_int4_or(rows, row, numbers[i].col, 0));
+    reply_pair_int(r, "priority", row_int2(rows, row, COL_LIST_SCHEDULES_PRIORITY));
     reply_bulk_str(r, "maxlen");
     reply_int(r, row_null(rows, row, COL_LIST_SCHEDULES_MAXLEN)
                      ? 0

@@ -381,11 +381,6 @@ static void worker_jobs_encode(struct params *p, struct task *t) {
         params_key(p, 0, w->jobs[i].key);
 }
 
-static void workers_pair_int(struct req *r, const char *name, int64_t value) {
-    reply_bulk_str(r, name);
-    reply_int(r, value);
-}
-
 static void reply_held(struct req *r, const struct worker_lease *held, const PGresult *rows, int row) {
     const struct queue *q = queue_find_id(held->key.queue_id);
     struct slice progress = row_jsonb_or_null(rows, row, COL_WORKER_JOBS_PROGRESS);
@@ -400,10 +395,10 @@ static void reply_held(struct req *r, const struct worker_lease *held, const PGr
     reply_bulk_str(r, "queue");
     reply_bulk(r, q != NULL ? q->name : SLICE(""));
     workers_reply_node(r, held->owner != 0 ? held->owner : node_self()->number);
-    workers_pair_int(r, "since", since_us / US_PER_MS);
-    workers_pair_int(r, "next-requeue-within",
-                     (row_time(rows, row, COL_WORKER_JOBS_UNTIL) - clock_db()) / US_PER_MS);
-    workers_pair_int(r, "deliveries", row_int4(rows, row, COL_WORKER_JOBS_DELIVERIES));
+    reply_pair_int(r, "since", since_us / US_PER_MS);
+    reply_pair_int(r, "next-requeue-within",
+                   (row_time(rows, row, COL_WORKER_JOBS_UNTIL) - clock_db()) / US_PER_MS);
+    reply_pair_int(r, "deliveries", row_int4(rows, row, COL_WORKER_JOBS_DELIVERIES));
     reply_bulk_str(r, "progress");
     if (progress.ptr == NULL)
         reply_null_bulk(r);

@@ -181,11 +181,6 @@ static int64_t awake_within(const struct job_view *v, int64_t requeue_ms) {
     return awake < latest ? awake : latest;
 }
 
-static void job_view_pair_int(struct req *r, const char *name, int64_t value) {
-    reply_bulk_str(r, name);
-    reply_int(r, value);
-}
-
 static void reply_nodes(struct req *r, const struct job_view *v) {
     const struct node *n = node_by_number(job_id_node(v->key.id));
 
@@ -223,13 +218,13 @@ static void pair_bytes(struct req *r, const char *name, struct slice value) {
 static void reply_attempts(struct req *r, const struct job_view *v) {
     if (!v->has_attempts)
         return;
-    job_view_pair_int(r, "deliveries", v->deliveries);
-    job_view_pair_int(r, "attempts", v->attempts);
-    job_view_pair_int(r, "backoff", v->backoff);
+    reply_pair_int(r, "deliveries", v->deliveries);
+    reply_pair_int(r, "attempts", v->attempts);
+    reply_pair_int(r, "backoff", v->backoff);
     pair_bytes(r, "deadqueue", v->deadqueue);
     pair_bytes(r, "error", v->error);
     if (v->died_at != 0)
-        job_view_pair_int(r, "died-at", v->died_at / US_PER_S);
+        reply_pair_int(r, "died-at", v->died_at / US_PER_S);
 }
 
 void job_view_reply_batch(struct req *r, struct job_key key, int32_t retry) {
@@ -245,9 +240,9 @@ static void reply_keys(struct req *r, const struct job_view *v) {
     if (v->group_key.ptr != NULL)
         pair_bytes(r, "group", v->group_key);
     if (v->waits)
-        job_view_pair_int(r, "pending", v->pending);
+        reply_pair_int(r, "pending", v->pending);
     if (v->cancelled)
-        job_view_pair_int(r, "cancelled", 1);
+        reply_pair_int(r, "cancelled", 1);
     if (v->batch.id != 0) {
         reply_bulk_str(r, "batch");
         job_view_reply_batch(r, v->batch, v->batch_retry);
@@ -274,9 +269,9 @@ static void pair_json(struct req *r, const char *name, struct slice json) {
 }
 
 static void reply_retained(struct req *r, const struct job_view *v) {
-    job_view_pair_int(r, "deliveries", v->deliveries);
-    job_view_pair_int(r, "finished-at", v->finished_at / US_PER_MS);
-    job_view_pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
+    reply_pair_int(r, "deliveries", v->deliveries);
+    reply_pair_int(r, "finished-at", v->finished_at / US_PER_MS);
+    reply_pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
     pair_bytes(r, "worker", v->worker);
     pair_bytes(r, "error", v->error);
     pair_bytes(r, "result", v->result);
@@ -305,19 +300,19 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     reply_bulk(r, queue_name(v));
     reply_bulk_str(r, "state");
     reply_bulk_str(r, job_state_names[job_view_state(v)]);
-    job_view_pair_int(r, "repl", v->replicate);
-    job_view_pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
-    job_view_pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
-    job_view_pair_int(r, "delay", v->delay);
-    job_view_pair_int(r, "retry", v->retry);
-    job_view_pair_int(r, "nacks", v->nacks);
+    reply_pair_int(r, "repl", v->replicate);
+    reply_pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
+    reply_pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
+    reply_pair_int(r, "delay", v->delay);
+    reply_pair_int(r, "retry", v->retry);
+    reply_pair_int(r, "nacks", v->nacks);
     /* The row notes an ended lease only at the next delivery, so this adds it. */
-    job_view_pair_int(r, "additional-deliveries", v->additional_deliveries + (queued && v->owned));
+    reply_pair_int(r, "additional-deliveries", v->additional_deliveries + (queued && v->owned));
     reply_nodes(r, v);
     reply_times(r, v);
     reply_bulk_str(r, "body");
     reply_bulk(r, v->body);
-    job_view_pair_int(r, "priority", -v->key.rank);
+    reply_pair_int(r, "priority", -v->key.rank);
     reply_attempts(r, v);
     reply_keys(r, v);
     if (running_worker(v).ptr != NULL)

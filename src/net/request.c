@@ -201,6 +201,11 @@ void reply_map(struct req *r, size_t pairs) {
     resp_map(r->out, pairs, r->proto);
 }
 
+void reply_pair_int(struct req *r, const char *name, int64_t value) {
+    reply_bulk_str(r, name);
+    reply_int(r, value);
+}
+
 void reply_take(struct req *r, struct buf *text) {
     if (buf_len(r->out) == 0) {
         buf_free(r->out);

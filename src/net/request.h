@@ -121,6 +121,8 @@ void reply_null_bulk(struct req *r);
 void reply_null_array(struct req *r);
 void reply_array(struct req *r, size_t count);
 void reply_map(struct req *r, size_t pairs);
+/* A pair of a map. */
+void reply_pair_int(struct req *r, const char *name, int64_t value);
 /* Moves the bytes of the reply from `from` on to the end of `to`, to be replied later. */
 void reply_move(struct req *r, size_t from, struct buf *to);
 /* Appends bytes of the protocol, and takes over or frees their memory. */

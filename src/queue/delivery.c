@@ -26,10 +26,8 @@ static void reply_job(struct req *r, const struct job *job, unsigned form) {
     reply_bulk(r, (struct slice){ id, sizeof id });
     reply_bulk(r, job->body);
     if (form & JOBS_WITH_COUNTERS) {
-        reply_bulk_str(r, "nacks");
-        reply_int(r, job->nacks);
-        reply_bulk_str(r, "additional-deliveries");
-        reply_int(r, job->additional_deliveries);
+        reply_pair_int(r, "nacks", job->nacks);
+        reply_pair_int(r, "additional-deliveries", job->additional_deliveries);
     }
     if (form & JOBS_WITH_TOKENS)
         reply_int(r, job_token(job->nacks, job->additional_deliveries));
