@@ -155,13 +155,6 @@ void cmd_editdead(struct req *r) {
     batch_add_row(&r->task, &op_edit_dead);
 }
 
-static void set_edit_number(struct params *p, int col, int64_t value) {
-    if (value < 0)
-        params_set_null(p, col);
-    else
-        params_set_int4(p, col, (int32_t)value);
-}
-
 static void edit_encode(struct params *p, struct task *t) {
     const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
     const struct edit *e = ids->own;
@@ -170,9 +163,9 @@ static void edit_encode(struct params *p, struct task *t) {
     params_set_int2(p, 1, ids->keys[0].rank);
     params_set_int8(p, 2, ids->keys[0].id);
     params_set_bytea_or_null(p, 3, e->body);
-    set_edit_number(p, 4, e->retry);
-    set_edit_number(p, 5, e->attempts);
-    set_edit_number(p, 6, e->backoff);
+    params_set_int4_or_null(p, 4, e->retry);
+    params_set_int4_or_null(p, 5, e->attempts);
+    params_set_int4_or_null(p, 6, e->backoff);
 }
 
 static void edit_done(struct task *t, const PGresult *rows) {

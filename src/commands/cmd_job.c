@@ -53,10 +53,7 @@ static void encode_how(struct params *p, const struct req *r) {
         params_null(p, 4, PARAM_INT4);
     else
         params_int4(p, 4, (int32_t)ids->seconds);
-    if (ids->error.ptr == NULL)
-        params_null(p, 5, PARAM_BYTEA);
-    else
-        params_bytea(p, 5, ids->error);
+    params_bytea_or_null(p, 5, ids->error);
 }
 
 static void requeue_encode(struct params *p, struct task *t) {

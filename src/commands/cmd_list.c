@@ -39,13 +39,6 @@ struct range {
     bool one;      /* replies an element, not an array */
 };
 
-static void set_number(struct params *p, int col, int64_t value) {
-    if (value < 0)
-        params_set_null(p, col);
-    else
-        params_set_int8(p, col, value);
-}
-
 static void list_list_encode(struct params *p, struct task *t) {
     struct range *g = REQ_OF_TASK(t)->data;
     struct job_key first = list_read_first_key(&g->look);
@@ -348,7 +341,7 @@ static void list_find_encode(struct params *p, struct task *t) {
     const struct list_finding *f = r->data;
 
     list_read_encode(p, &f->look);
-    set_number(p, 3, f->maxlen == 0 ? -1 : f->maxlen);
+    params_set_int8_or_null(p, 3, f->maxlen == 0 ? -1 : f->maxlen);
     params_set_time(p, 4, clock_db());
     params_bytea(p, 5, r->argv[2]);
     params_set_int8(p, 6, (f->rank < 0 ? -f->rank : f->rank) - 1);

@@ -163,10 +163,7 @@ static void date_encode(struct params *params, struct task *t) {
 
     bulk_page_encode(params, t);
     params_set_time(params, 7, p->expires_at);
-    if (p->wake_at == TIME_NEVER)
-        params_set_null(params, 8);
-    else
-        params_set_time(params, 8, p->wake_at);
+    params_set_time_or_null(params, 8, p->wake_at);
     params_set_time(params, 9, p->before);
 }
 

@@ -87,10 +87,7 @@ static void end_encode(struct params *p, struct task *t) {
     params_set_bool(p, 5, k->removes);
     params_set_time(p, 6, k->before);
     params_set_time(p, 7, k->expires_at);
-    if (k->wake_at == TIME_NEVER)
-        params_set_null(p, 8);
-    else
-        params_set_time(p, 8, k->wake_at);
+    params_set_time_or_null(p, 8, k->wake_at);
 }
 
 static struct queue *bulk_in_txn_queue(const struct key_in_txn *k, int32_t queue_id) {

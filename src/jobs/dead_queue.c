@@ -84,13 +84,6 @@ static void dead_page_send(struct req *r) {
     batch_add(&r->task);
 }
 
-static void set_age(struct params *p, int col, int64_t seconds) {
-    if (seconds < 0)
-        params_set_null(p, col);
-    else
-        params_set_int4(p, col, (int32_t)seconds);
-}
-
 static void dead_page_encode(struct params *p, struct task *t) {
     const struct dead_work *w = work_of(t);
     const struct dead_filter *f = &w->how.filter;
@@ -104,8 +97,8 @@ static void dead_page_encode(struct params *p, struct task *t) {
     params_set_time(p, 4, clock_db());
     params_set_int8(p, 5, int64_least(f->count, DEAD_PAGE));
     params_set_bytea_or_null(p, 6, f->match.error);
-    set_age(p, 7, f->older);
-    set_age(p, 8, f->newer);
+    params_set_int4_or_null(p, 7, f->older);
+    params_set_int4_or_null(p, 8, f->newer);
     params_set_jsonb_or_null(p, 9, f->match.headers);
 }
 
@@ -144,14 +137,8 @@ static void revive_queue_encode(struct params *p, struct task *t) {
     int64_t each_us = w->how.rate > 0 ? US_PER_S / w->how.rate : 0;
 
     dead_page_encode(p, t);
-    if (w->how.to != NULL)
-        params_set_int4(p, 10, w->how.to->id);
-    else
-        params_set_null(p, 10);
-    if (w->how.rate > 0)
-        params_set_time(p, 11, w->start_us + w->done * each_us);
-    else
-        params_set_null(p, 11);
+    params_set_int4_or_null(p, 10, w->how.to != NULL ? w->how.to->id : -1);
+    params_set_time_or_null(p, 11, w->how.rate > 0 ? w->start_us + w->done * each_us : TIME_NEVER);
     params_set_int8(p, 12, each_us);
 }
 

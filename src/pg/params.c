@@ -199,6 +199,18 @@ void params_set_null(struct params *p, int col) {
     use_column(p, col)->null = true;
 }
 
+void params_set_int4_or_null(struct params *p, int col, int64_t value) {
+    value < 0 ? params_set_null(p, col) : params_set_int4(p, col, (int32_t)value);
+}
+
+void params_set_int8_or_null(struct params *p, int col, int64_t value) {
+    value < 0 ? params_set_null(p, col) : params_set_int8(p, col, value);
+}
+
+void params_set_time_or_null(struct params *p, int col, int64_t us) {
+    us == TIME_NEVER ? params_set_null(p, col) : params_set_time(p, col, us);
+}
+
 void params_set_bytea_or_null(struct params *p, int col, struct slice value) {
     if (value.ptr == NULL)
         params_set_null(p, col);

@@ -79,7 +79,10 @@ void params_set_time(struct params *p, int col, int64_t us);
 void params_set_text(struct params *p, int col, const char *value);
 void params_set_bytea(struct params *p, int col, struct slice value);
 void params_set_null(struct params *p, int col);
-/* The same, or null for ptr NULL. */
+/* The same, or null for a negative value, for TIME_NEVER, or for ptr NULL. */
+void params_set_int4_or_null(struct params *p, int col, int64_t value);
+void params_set_int8_or_null(struct params *p, int col, int64_t value);
+void params_set_time_or_null(struct params *p, int col, int64_t us);
 void params_set_bytea_or_null(struct params *p, int col, struct slice value);
 void params_set_jsonb_or_null(struct params *p, int col, struct slice value);
 /* An empty array of int4, for a column to which no element was appended. */
