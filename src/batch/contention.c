@@ -63,11 +63,6 @@ bool contention_is_over(int64_t *since) {
     return clock_mono() - *since >= config.lock_patience * US_PER_S;
 }
 
-static void contention_give_up(struct task *t) {
-    task_reset(t);
-    task_fail(t, &contention_error);
-}
-
 /* Queues t behind the other tasks of its operation, or fails it after lock-patience. */
 static void wait_behind(struct task *t) {
     t->state = TASK_IDLE;
@@ -75,7 +70,7 @@ static void wait_behind(struct task *t) {
         return;
     t->group_size = 0;
     if (contention_is_over(&t->blocked_us))
-        contention_give_up(t);
+        task_give_up(t, &contention_error);
     else
         task_queue_add_last(t);
 }
@@ -99,7 +94,7 @@ static void give_up_queued(struct op *op) {
         list_push_back(&over, node);
     }
     while (!list_empty(&over))
-        contention_give_up(task_of_node(list_pop_front(&over)));
+        task_give_up(task_of_node(list_pop_front(&over)), &contention_error);
 }
 
 /* ---- attempts ---- */

@@ -109,8 +109,7 @@ static void batch_note_lost(const struct txn *txn, struct lost_txn *l, struct ta
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
-        task_reset(t);
-        task_fail(t, txn->disk_full ? &disk_full_error : &batch_lost_error);
+        task_give_up(t, txn->disk_full ? &disk_full_error : &batch_lost_error);
         return;
     }
     if (t->lost > 1)

@@ -29,8 +29,7 @@ void repeat_or_fail(struct task *t, size_t group_size, const struct op_error *er
 
     t->state = TASK_IDLE;
     if (!transient && (group_size <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
-        task_reset(t);
-        task_fail(t, error);
+        task_give_up(t, error);
         return;
     }
     if (!transient)

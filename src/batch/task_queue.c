@@ -49,6 +49,11 @@ void task_reset(struct task *t) {
     t->blocked_us = 0;
 }
 
+void task_give_up(struct task *t, const struct op_error *error) {
+    task_reset(t);
+    task_fail(t, error);
+}
+
 /* Several transactions are built per turn, and most operations have no tasks. */
 struct op *task_queue_next(size_t place) {
     for (size_t word = place / 64; word < LENGTH(queued.filled); word++) {
@@ -169,12 +174,8 @@ void task_queue_fail_too_large(void) {
                                            "it is larger than a statement of the database can be" };
     struct list *node;
 
-    while ((node = list_pop_front(&queued.too_large)) != NULL) {
-        struct task *t = task_of_node(node);
-
-        task_reset(t);
-        task_fail(t, &error);
-    }
+    while ((node = list_pop_front(&queued.too_large)) != NULL)
+        task_give_up(task_of_node(node), &error);
 }
 
 struct list *task_queue_suspects(enum conn_kind kind) {

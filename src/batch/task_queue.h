@@ -55,5 +55,7 @@ void task_queue_fail_too_large(void);
 void task_reset(struct task *t);
 /* Ends t by the fail() of its operation, if that has one. */
 void task_fail(struct task *t, const struct op_error *error);
+/* Does both. */
+void task_give_up(struct task *t, const struct op_error *error);
 
 #endif
