@@ -75,11 +75,6 @@ static void wait_behind(struct task *t) {
         task_queue_add_last(t);
 }
 
-static void wait_in_front(struct task *t) {
-    t->group_size = 0;
-    repeat_send(t, false);
-}
-
 /* Fails the queued tasks of the operation that have waited for lock-patience. */
 static void give_up_queued(struct op *op) {
     struct list over = { &over, &over };
@@ -193,9 +188,12 @@ static void pause_conn(const struct op *op, unsigned steps) {
     contention.conns[op->conn].resume_us = clock_mono() + (steps < STEPS_MOST ? steps : STEPS_MOST) * STEP_US;
 }
 
-static void part_in_front(const struct part *part) {
-    for (size_t i = part->count; i-- > 0;)
-        wait_in_front(part->tasks[i]);
+/* Sends the tasks of a part in front of the others, in statements of at most group_size; 0: of any number. */
+static void part_send_again(const struct part *part, size_t group_size) {
+    for (size_t i = part->count; i-- > 0;) {
+        part->tasks[i]->group_size = (uint32_t)group_size;
+        repeat_send(part->tasks[i], false);
+    }
 }
 
 /* A job was locked after the check, or the lock is not on a job. */
@@ -207,10 +205,7 @@ static void failed_after_check(const struct part *part) {
         op->contention.resume_us = clock_mono() + CONTENTION_PAUSE_US;
         return;
     }
-    for (size_t i = part->count; i-- > 0;) {
-        part->tasks[i]->group_size = (uint32_t)(part->count / 2);
-        repeat_send(part->tasks[i], false);
-    }
+    part_send_again(part, part->count / 2);
 }
 
 static void failed_alone(const struct part *part) {
@@ -229,7 +224,7 @@ static void contend(const struct txn *txn, const struct part *part) {
 
     contention_begin(op);
     if (op->names_jobs && txn->checks) {
-        part_in_front(part);
+        part_send_again(part, 0);
         pause_conn(op, STEPS_MOST);
         give_up_queued(op);
     } else if (op->names_jobs && is_checked) {
@@ -238,7 +233,7 @@ static void contend(const struct txn *txn, const struct part *part) {
         failed_alone(part);
     } else {
         op->contention.width = part->count / 2;
-        part_in_front(part);
+        part_send_again(part, 0);
     }
     end_if_empty(op);
 }
