@@ -268,9 +268,7 @@ static void drop_fail(struct task *task, const struct op_error *err) {
     struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
 
     (void)err;
-    queue_work(t->q)->row.opening = false;
-    end_row_waiters(t->q, NULL);
-    queue_signal(t->q);
+    dropped(t->q);
     free(t);
 }
 
