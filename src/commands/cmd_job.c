@@ -228,7 +228,6 @@ static struct slice readable(struct req *r, struct slice text) {
 /* {"at": now in milliseconds, "percent": ..., name: text}, in the memory of r. percent -1, text.ptr NULL: not there. */
 static struct slice note_json(struct req *r, int64_t percent, const char *name, struct slice text) {
     struct buf json = { 0 };
-    struct slice copy;
 
     buf_printf(&json, "{\"at\": %lld", (long long)(clock_db() / US_PER_MS));
     if (percent >= 0)
@@ -236,10 +235,7 @@ static struct slice note_json(struct req *r, int64_t percent, const char *name, 
     if (text.ptr != NULL && !json_add_text(&json, slice_str(name), text))
         log_fatal("jobs", "a readable text is not UTF-8");
     json_end(&json);
-    copy.len = buf_len(&json);
-    copy.ptr = memcpy(req_alloc(r, copy.len), buf_ptr(&json), copy.len);
-    buf_free(&json);
-    return copy;
+    return req_take_text(r, &json);
 }
 
 void cmd_nack(struct req *r) {

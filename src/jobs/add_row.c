@@ -1,8 +1,6 @@
 /* The parameters of the statements that add jobs. */
 #include "jobs/add_row.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/node.h"
 #include "net/request.h"
@@ -18,9 +16,7 @@ void add_write_rare(struct add *a) {
     struct buf text = { 0 };
 
     addjob_write_rare(&text, &a->opt);
-    a->rare.len = buf_len(&text);
-    a->rare.ptr = memcpy(req_alloc(a->req, a->rare.len), buf_ptr(&text), a->rare.len);
-    buf_free(&text);
+    a->rare = req_take_text(a->req, &text);
 }
 
 void add_write_row(struct params *p, const struct add *a, size_t i) {

@@ -47,8 +47,6 @@ static bool header_add(struct buf *json, const struct slice *word) {
 static struct slice headers_json(struct req *r, const struct arg_pairs *pairs) {
     struct buf text = { 0 };
     bool good = true;
-    char *copy;
-    size_t len;
 
     json_begin(&text);
     for (size_t i = 0; i < pairs->count; i++)
@@ -56,10 +54,7 @@ static struct slice headers_json(struct req *r, const struct arg_pairs *pairs) {
     json_end(&text);
     if (!good)
         log_fatal("headers", "a checked header is not UTF-8");
-    len = buf_len(&text);
-    copy = memcpy(req_alloc(r, len), buf_ptr(&text), len);
-    buf_free(&text);
-    return (struct slice){ copy, len };
+    return req_take_text(r, &text);
 }
 
 bool headers_or_reply(struct req *r, struct arg_pairs *pairs, struct slice *json) {

@@ -119,6 +119,14 @@ void *req_alloc(struct req *r, size_t size) {
     return c + 1;
 }
 
+struct slice req_take_text(struct req *r, struct buf *text) {
+    size_t len = buf_len(text);
+    struct slice copy = { memcpy(req_alloc(r, len), buf_ptr(text), len), len };
+
+    buf_free(text);
+    return copy;
+}
+
 void req_end(struct req *r) {
     r->done = true;
     if (r->own.cap > 0)

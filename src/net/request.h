@@ -105,6 +105,8 @@ static inline bool req_in_txn(const struct req *r) {
 bool req_is_orphan(const struct req *r);
 /* Zeroed memory that lives as long as the request. */
 void *req_alloc(struct req *r, size_t size);
+/* Moves the text to memory of the request. */
+struct slice req_take_text(struct req *r, struct buf *text);
 /* Ends the request: the reply is complete, or there is none. r must not be used after this. */
 void req_end(struct req *r);
 void req_free(struct req *r);

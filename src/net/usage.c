@@ -86,10 +86,14 @@ static bool same_word(struct slice a, struct slice b) {
 }
 
 /* "GET pattern" is the member GET; "A|B key" are the members A and B. */
-static bool usage_is_member(struct slice part, struct slice name) {
+static struct slice part_names(struct slice part) {
     const char *end = memchr(part.ptr, ' ', part.len);
-    struct slice names = { part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
-    struct slice word;
+
+    return (struct slice){ part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
+}
+
+static bool usage_is_member(struct slice part, struct slice name) {
+    struct slice names = part_names(part), word;
 
     while (slice_next_word(&names, SEPARATORS, &word))
         if (same_word(word, name))
@@ -239,9 +243,7 @@ struct slice usage_nearest_member(const struct req *r) {
 
     spelling_init(&s, r->argv[1]);
     while (next_alternative(&rest, &part)) {
-        const char *end = memchr(part.ptr, ' ', part.len);
-
-        names = (struct slice){ part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
+        names = part_names(part);
         while (slice_next_word(&names, SEPARATORS, &word))
             spelling_offer(&s, word);
     }
