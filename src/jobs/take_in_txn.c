@@ -299,10 +299,6 @@ static void move_in_txn_encode(struct params *p, struct task *t) {
 
 /* ---- results ---- */
 
-static bool has_client(const struct req *r) {
-    return r->client != NULL && r->client->state != CLIENT_DEAD;
-}
-
 static void in_txn_end(struct take_in_txn *n, size_t taken) {
     take_count(taken);
     in_txn_use(n, -1);
@@ -346,7 +342,7 @@ static void claim_in_txn_done(struct task *t, const PGresult *rows) {
 
     for (size_t i = 0; i < found; i++)
         job_claimed(jobs[i].q, jobs[i].key);
-    if (found > 0 && has_client(n->req)) {
+    if (found > 0 && !client_has_gone(n->req->client)) {
         jobs_deliver(n->req, n->req->client, jobs, found, n->form);
     } else {
         for (size_t i = 0; i < found; i++)
@@ -392,7 +388,7 @@ static void pop_in_txn_done(struct task *t, const PGresult *rows) {
         take_sort(jobs, found, n->list->pop.from != jobs[0].q->list.consume_end);
     popped_gone(jobs, found);
     for (size_t i = 0; i < found; i++) {
-        if (has_client(n->req))
+        if (!client_has_gone(n->req->client))
             undelivered_note_unsent(n->req, &jobs[i]);
         else
             undelivered_return(&jobs[i], true);
