@@ -7,6 +7,7 @@
 #include "admin/info_process.h"
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "base/turn.h"
 #include "batch/batch.h"
@@ -208,7 +209,7 @@ static double queue_metric_len(const struct queue *q) {
 }
 
 static double queue_metric_jobs(const struct queue *q) {
-    return q->counters.total > 0 ? (double)q->counters.total : 0;
+    return (double)int64_at_least_zero(q->counters.total);
 }
 
 static double queue_metric_active(const struct queue *q) {
@@ -228,7 +229,7 @@ static double queue_metric_after(const struct queue *q) {
 }
 
 static double queue_metric_dead(const struct queue *q) {
-    return q->counters.dead > 0 ? (double)q->counters.dead : 0;
+    return (double)queue_dead(q);
 }
 
 static double queue_metric_oldest(const struct queue *q) {

@@ -12,6 +12,10 @@ static inline int64_t int64_minus(int64_t a, int64_t b) {
     return b < 0 ? INT64_MAX : INT64_MIN;
 }
 
+static inline int64_t int64_at_least_zero(int64_t value) {
+    return value > 0 ? value : 0;
+}
+
 static inline int64_t int64_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }

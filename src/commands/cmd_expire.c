@@ -1,6 +1,7 @@
 /* EXPIRE PEXPIRE EXPIREAT PEXPIREAT TTL PTTL EXPIRETIME PEXPIRETIME PERSIST: times to live of queued jobs. */
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
@@ -35,8 +36,7 @@ static void reply_ttl(struct life *l, int64_t until) {
         req_int(r, until == LIFE_NONE ? -2 : -1);
         return;
     }
-    ms = until / US_PER_MS - (form->absolute ? 0 : now_ms());
-    ms = ms < 0 ? 0 : ms;
+    ms = int64_at_least_zero(until / US_PER_MS - (form->absolute ? 0 : now_ms()));
     req_int(r, (ms + form->unit / 2) / form->unit);
 }
 

@@ -1,5 +1,6 @@
 /* LLEN LINDEX LRANGE LPOS LREM: reads and removes elements of lists. */
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
@@ -273,7 +274,7 @@ void cmd_lrange(struct req *r) {
     last = list_index(last);
     /* The range depends on the length, because one index counts from the left and the other from the right. */
     if (there && first < 0 && last >= 0 && !req_in_txn(g->look.req))
-        first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
+        first = int64_at_least_zero(first + queue_len(g->look.q));
     if (!there || ((first < 0) == (last < 0) && last < first)) {
         reply_array(r, 0);
         req_end(r);

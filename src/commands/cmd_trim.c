@@ -1,6 +1,7 @@
 /* LSET LTRIM: change or remove elements inside a list. */
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
@@ -199,7 +200,7 @@ static int64_t trim_distance(int64_t index) {
 static void trim_reads(const struct trimming *t) {
     int64_t len = queue_len(t->look.q), left = t->start < 0 ? len + t->start : t->start;
     int64_t right = t->stop < 0 ? -t->stop - 1 : len - 1 - t->stop;
-    int64_t cut = (left > 0 ? left : 0) + (right > 0 ? right : 0);
+    int64_t cut = int64_at_least_zero(left) + int64_at_least_zero(right);
 
     task_reads(&t->look.req->task,
                queue_rows_read(t->look.q, trim_distance(t->start) + trim_distance(t->stop),

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/saturate.h"
 #include "batch/operations.h"
 #include "commands/cmd_job.h"
 #include "commands/dispatch.h"
@@ -238,7 +239,7 @@ void laravel_pop(struct req *r) {
 void laravel_size(struct req *r) {
     const struct queue *q = queue_find(r->argv[1]);
 
-    req_int(r, q == NULL || q->counters.total < 0 ? 0 : q->counters.total);
+    req_int(r, q == NULL ? 0 : int64_at_least_zero(q->counters.total));
 }
 
 struct clearing {

@@ -370,8 +370,7 @@ static void add_finish(struct add *a, bool added) {
         add_committed(a);
     result = add_result(a);
     add_remove_if_given_up(a);
-    result.len = queue_len(a->q) + uncounted;
-    result.len = result.len > 0 ? result.len : 0;
+    result.len = int64_at_least_zero(queue_len(a->q) + uncounted);
     add_reply(a, &result);
 }
 

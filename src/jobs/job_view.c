@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "jobs/add_options.h"
 #include "net/json_reply.h"
 #include "queue/delivery.h"
@@ -157,21 +158,17 @@ void job_view_reply_short(struct req *r, const struct job_view *v) {
     reply_bulk(r, v->body);
 }
 
-static int64_t at_least_zero(int64_t value) {
-    return value > 0 ? value : 0;
-}
-
 /* Milliseconds until the job is queued again. For a queued job: until then if it were delivered now. -1: never. */
 static int64_t requeue_within(const struct job_view *v) {
     if (v->ready_at == TIME_NEVER)
         return -1;
     if (!is_queued(v))
-        return at_least_zero(v->ready_at - clock_db()) / US_PER_MS;
+        return int64_at_least_zero(v->ready_at - clock_db()) / US_PER_MS;
     return v->retry == 0 ? -1 : v->retry * INT64_C(1000);
 }
 
 static int64_t awake_within(const struct job_view *v, int64_t requeue_ms) {
-    int64_t latest = at_least_zero(v->expires_at - clock_db()) / US_PER_MS + 1000;
+    int64_t latest = int64_at_least_zero(v->expires_at - clock_db()) / US_PER_MS + 1000;
     int64_t awake = requeue_ms;
 
     if (requeue_ms < 0)
@@ -271,7 +268,7 @@ static void pair_json(struct req *r, const char *name, struct slice json) {
 static void reply_retained(struct req *r, const struct job_view *v) {
     reply_pair_int(r, "deliveries", v->deliveries);
     reply_pair_int(r, "finished-at", v->finished_at / US_PER_MS);
-    reply_pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
+    reply_pair_int(r, "kept-for", int64_at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
     pair_bytes(r, "worker", v->worker);
     pair_bytes(r, "error", v->error);
     pair_bytes(r, "result", v->result);
@@ -301,7 +298,7 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     reply_bulk_str(r, "state");
     reply_bulk_str(r, job_state_names[job_view_state(v)]);
     reply_pair_int(r, "repl", v->replicate);
-    reply_pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
+    reply_pair_int(r, "ttl", int64_at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
     reply_pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
     reply_pair_int(r, "delay", v->delay);
     reply_pair_int(r, "retry", v->retry);

@@ -6,6 +6,7 @@
 #include "base/compact_table.h"
 #include "base/job_key.h"
 #include "base/list.h"
+#include "base/saturate.h"
 #include "base/timer.h"
 #include "base/util.h"
 #include "queue/queue_counters.h"
@@ -157,26 +158,23 @@ uint32_t queue_slots(void);
 /* The length that clients see: the jobs ahead count as queued. len can be negative for a moment, because changes of
  * several servers arrive in any order. */
 static inline int64_t queue_len(const struct queue *q) {
-    int64_t len = q->counters.len + q->counters.ahead;
-
-    return len > 0 ? len : 0;
+    return int64_at_least_zero(q->counters.len + q->counters.ahead);
 }
 /* The same for the other states. */
 static inline int64_t queue_delayed(const struct queue *q) {
-    return q->counters.delayed > 0 ? q->counters.delayed : 0;
+    return int64_at_least_zero(q->counters.delayed);
 }
 static inline int64_t queue_waiting(const struct queue *q) {
-    return q->counters.waiting > 0 ? q->counters.waiting : 0;
+    return int64_at_least_zero(q->counters.waiting);
 }
 static inline int64_t queue_dead(const struct queue *q) {
-    return q->counters.dead > 0 ? q->counters.dead : 0;
+    return int64_at_least_zero(q->counters.dead);
 }
 /* Jobs that clients of all servers have: delivered, and neither queued again nor ended. */
 static inline int64_t queue_active(const struct queue *q) {
     const struct queue_counters *c = &q->counters;
-    int64_t rest = c->total - c->len - c->ahead - c->delayed - c->waiting;
 
-    return rest > 0 ? rest : 0;
+    return int64_at_least_zero(c->total - c->len - c->ahead - c->delayed - c->waiting);
 }
 /* The part of them that this server has delivered and whose leases run. */
 static inline int64_t queue_leased(const struct queue *q) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "pg/params.h"
@@ -140,29 +141,27 @@ void queue_counters_drop(struct queue *q) {
 /* ---- all queues ---- */
 
 int64_t queue_jobs_total(void) {
-    return sums.total > 0 ? sums.total : 0;
+    return int64_at_least_zero(sums.total);
 }
 
 int64_t queue_jobs_queued(void) {
-    return sums.len > 0 ? sums.len : 0;
+    return int64_at_least_zero(sums.len);
 }
 
 int64_t queue_jobs_dead(void) {
-    return sums.dead > 0 ? sums.dead : 0;
+    return int64_at_least_zero(sums.dead);
 }
 
 int64_t queue_jobs_delayed(void) {
-    return sums.delayed > 0 ? sums.delayed : 0;
+    return int64_at_least_zero(sums.delayed);
 }
 
 int64_t queue_jobs_waiting(void) {
-    return sums.waiting > 0 ? sums.waiting : 0;
+    return int64_at_least_zero(sums.waiting);
 }
 
 int64_t queue_jobs_active(void) {
-    int64_t rest = sums.total - sums.len - sums.delayed - sums.waiting;
-
-    return rest > 0 ? rest : 0;
+    return int64_at_least_zero(sums.total - sums.len - sums.delayed - sums.waiting);
 }
 
 size_t queue_keys(void) {
@@ -337,9 +336,7 @@ void queue_set_oldest(struct queue *q, int64_t due_us) {
 }
 
 int64_t queue_oldest_us(const struct queue *q) {
-    int64_t age_us = clock_db() - q->counters.oldest_due_us;
-
-    return queue_len(q) > 0 && age_us > 0 ? age_us : 0;
+    return queue_len(q) > 0 ? int64_at_least_zero(clock_db() - q->counters.oldest_due_us) : 0;
 }
 
 struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {
@@ -374,10 +371,10 @@ int64_t queue_result_rows(const struct queue *q) {
 
 /* Skipped rows count a quarter: task_reads(). */
 int64_t queue_rows_read(const struct queue *q, int64_t skipped, int64_t wanted, bool with_bodies) {
-    int64_t queued = queue_len(q), others = q->counters.total - queued;
-    int64_t rows = wanted < queued ? wanted : queued;
+    int64_t queued = queue_len(q);
+    int64_t rows = int64_least(wanted, queued);
 
-    skipped = (skipped < queued ? skipped : queued) + (others > 0 ? others : 0);
+    skipped = int64_least(skipped, queued) + int64_at_least_zero(q->counters.total - queued);
     if (with_bodies && rows < TASK_READS_MOST)
         rows *= 1 + (int64_t)(queue_job_bytes(q) / OP_ROW_BYTES);
     return skipped / 4 + rows;

@@ -2,6 +2,7 @@
 #include "queue/queue_survey.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "queue/queue.h"
 
 /* Queues that one tick looks at. */
@@ -38,7 +39,5 @@ void queue_survey_tick(void) {
 }
 
 int64_t queue_survey_oldest_us(void) {
-    int64_t age_us = survey.reported_us == INT64_MAX ? 0 : clock_db() - survey.reported_us;
-
-    return age_us > 0 ? age_us : 0;
+    return survey.reported_us == INT64_MAX ? 0 : int64_at_least_zero(clock_db() - survey.reported_us);
 }

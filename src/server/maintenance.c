@@ -323,5 +323,5 @@ int64_t maintenance_wait(void) {
     int64_t db = int64_least(int64_least(lease_next_end(), expire_next_wake()), schedule_next_turn());
     int64_t wait = bootstrap_is_under_way() || db == INT64_MAX ? mono : int64_least(mono, db - clock_db());
 
-    return wait > 0 ? wait : 0;
+    return int64_at_least_zero(wait);
 }
