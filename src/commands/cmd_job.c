@@ -322,32 +322,31 @@ static void tell_progress(const struct task *t, const PGresult *rows, int row) {
         event_of_progress(queue_find_id(job_ids_key(t, rows, row).queue_id), id, ids->percent, ids->text);
 }
 
+/* The error that a row tells; NULL: none. */
+static const char *working_refusal(const PGresult *rows, int row) {
+    if (row_bool(rows, row, COL_WORKING_JOBS_IS_CANCELLED))
+        return "CANCELLED the job is cancelled: end it with NACK or ACKJOB";
+    if (row_bool(rows, row, COL_WORKING_JOBS_TOO_LATE))
+        return "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
+               "delivery.";
+    if (row_bool(rows, row, COL_WORKING_JOBS_IS_FULL))
+        return "MAXACTIVE the queue already runs as many jobs as its max-active allows: nothing was done";
+    return NULL;
+}
+
 /* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full, is_cancelled. */
 static void worked(struct task *t, const PGresult *rows, int row) {
     struct req *r = REQ_OF_TASK(t);
     struct job_key key = job_ids_key(t, rows, row);
     int32_t lease = row_int4(rows, row, COL_WORKING_JOBS_LEASE);
+    const char *refusal = working_refusal(rows, row);
     struct lease_change *own = job_ids(r)->own;
     struct lease_holder holder;
 
     job_ids(r)->hits++;
-    if (row_bool(rows, row, COL_WORKING_JOBS_IS_CANCELLED)) {
+    if (refusal != NULL) {
         if (own == NULL)
-            reply_error(r, "CANCELLED the job is cancelled: end it with NACK or ACKJOB");
-        return;
-    }
-    if (row_bool(rows, row, COL_WORKING_JOBS_TOO_LATE)) {
-        if (own == NULL)
-            reply_error(r,
-                        "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the "
-                        "next delivery.");
-        return;
-    }
-    if (row_bool(rows, row, COL_WORKING_JOBS_IS_FULL)) {
-        if (own == NULL)
-            reply_error(
-                r,
-                "MAXACTIVE the queue already runs as many jobs as its max-active allows: nothing was done");
+            reply_error(r, "%s", refusal);
         return;
     }
     if (own == NULL)
