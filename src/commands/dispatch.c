@@ -354,6 +354,10 @@ static bool needs_counters(const struct command *cmd) {
 
 /* Replies an error if r cannot run at all. False if r can run. */
 static bool dispatch_refuse(struct client *c, struct req *r) {
+    if (r->cmd == NULL) {
+        dispatch_reply_unknown(c, r);
+        return true;
+    }
     if (!command_arity_fits(r->cmd, r->argc))
         usage_reply_arity(r);
     else if (!(r->cmd->flags & CMD_NOAUTH) && !command_authenticated(c))
@@ -407,20 +411,18 @@ static bool awaits_counters(const struct client *c, const struct req *r) {
 
 bool command_exec(struct client *c, struct req *r) {
     dispatch_prepare(c, r);
-    if (r->cmd == NULL)
-        dispatch_reply_unknown(c, r);
-    else if (!dispatch_refuse(c, r)) {
-        if (!command_may_start(c, r) || is_paused(r) || awaits_counters(c, r))
-            return false;
+    if (dispatch_refuse(c, r)) {
+        multi_spoil(c);
         dispatch_take(c);
-        if (multi_takes(c, r))
-            req_end(r);
-        else
-            command_run(c, r);
+        req_end(r);
         return true;
     }
-    multi_spoil(c);
+    if (!command_may_start(c, r) || is_paused(r) || awaits_counters(c, r))
+        return false;
     dispatch_take(c);
-    req_end(r);
+    if (multi_takes(c, r))
+        req_end(r);
+    else
+        command_run(c, r);
     return true;
 }
