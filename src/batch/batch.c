@@ -383,13 +383,8 @@ static bool others_wait(const struct txn_conn *conn, const struct op *op) {
 
 /* True if the connection is for a divided task now. Such tasks and others take turns. */
 static bool flush_divided(struct txn_conn *conn) {
-    struct task *t;
+    struct task *t = divided_task(conn);
 
-    if (conn->db->open) {
-        continue_divided(&conn->txns[conn->oldest]);
-        return true;
-    }
-    t = divided_task(conn);
     if (t == NULL || (conn->was_divided && others_wait(conn, t->op))) {
         conn->was_divided = false;
         return false;
@@ -517,13 +512,11 @@ static void still_note_end(const struct txn *txn) {
 /* ---- flushing ---- */
 
 static void conn_flush(struct txn_conn *conn) {
-    if (conn->db->kind == CONN_LARGE && conn->db->open) {
-        (void)flush_divided(conn);
+    if (conn->db->open) {
+        continue_divided(&conn->txns[conn->oldest]);
         return;
     }
-    if (still_holds(conn->db->kind))
-        return;
-    if (conn->db->kind == CONN_LARGE && flush_divided(conn))
+    if (still_holds(conn->db->kind) || (conn->db->kind == CONN_LARGE && flush_divided(conn)))
         return;
     while (db_has_room(conn->db)) {
         struct txn *txn = &conn->txns[(conn->oldest + conn->db->sent_txns) % DB_MAX_TXNS];
