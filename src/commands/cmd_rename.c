@@ -171,8 +171,10 @@ static bool waits(struct renaming *n) {
         return waits_for_consume_end(n, n->to, n->from->list.consume_end);
     case STEP_JOBS_AHEAD:
         return !claim_ahead_return(n->from, &n->row_waiter);
-    default:
+    case STEP_TARGET_JOBS_AHEAD:
         return !claim_ahead_return(n->to, &n->row_waiter);
+    default:
+        return false;
     }
 }
 

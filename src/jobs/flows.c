@@ -137,17 +137,25 @@ static void flow_job_counted(struct flow_end *e, const PGresult *rows, int row, 
     }
 }
 
+/* Kinds of rows of end_in_flows.sql. */
+enum flow_row {
+    FLOW_JOB_ENTERED = 1,
+    FLOW_JOB_ENDED,
+    FLOW_END_COUNTED,
+    FLOW_END_COUNTED_MORE, /* the same, and more jobs wait for that end */
+};
+
 static void flow_end_row(struct task **tasks, const PGresult *rows, int row) {
     int32_t kind = row_int4(rows, row, COL_END_IN_FLOWS_KIND);
 
-    if (kind == 1)
+    if (kind == FLOW_JOB_ENTERED)
         flow_job_enters(rows, row);
-    else if (kind == 2)
+    else if (kind == FLOW_JOB_ENDED)
         flow_job_ended(row_int8(rows, row, COL_END_IN_FLOWS_ID));
     else
         flow_job_counted(
             CONTAINER_OF(tasks[row_int4(rows, row, COL_END_IN_FLOWS_ORDINAL) - 1], struct flow_end, task),
-            rows, row, kind == 4);
+            rows, row, kind == FLOW_END_COUNTED_MORE);
 }
 
 static void on_flow_pause(struct timer *t) {
@@ -356,7 +364,7 @@ static struct flow_search flow_prune = { .task = { .op = &op_prune_flows, .rows 
 
 void flows_prune(void) {
     if (node_is_leader() && flow_search_is_due(&flow_prune))
-        batch_add_idle(&flow_prune.task);
+        batch_add(&flow_prune.task);
 }
 
 static void flows_prune_begin(struct params *p) {
