@@ -48,11 +48,10 @@ static void reply_written(struct library_values *v, const PGresult *rows) {
 }
 
 void cmd_hsetnx(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, reply_written);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, reply_written);
     v->mode = PUT_ABSENT;
     library_fields_add(v, r->argv[1], r->argv[2], r->argv[3]);
     library_values_put(v);
@@ -66,21 +65,19 @@ void cmd_hincrby(struct req *r) {
 /* ---- reads ---- */
 
 void cmd_hget(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, library_fields_reply_first);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, library_fields_reply_first);
-    library_fields_add(v, r->argv[1], r->argv[2], (struct slice){ 0 });
+    library_fields_ask(v, r->argv[1], r->argv[2]);
     library_values_read(v);
 }
 
 void cmd_hmget(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, library_fields_reply_all);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, library_fields_reply_all);
     for (int i = 2; i < r->argc; i++)
         library_fields_ask(v, r->argv[1], r->argv[i]);
     library_values_read(v);
@@ -95,11 +92,10 @@ static void reply_hash(struct library_values *v, const PGresult *rows) {
 }
 
 void cmd_hgetall(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, reply_hash);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, reply_hash);
     library_fields_ask(v, r->argv[1], (struct slice){ 0 });
     library_values_read(v);
 }
@@ -176,12 +172,11 @@ static bool counter_step_or_reply(struct library_values *v, int *at) {
 }
 
 void cmd_bitfield(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, reply_added_counters);
     int at = 2;
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, reply_added_counters);
     v->mode = PUT_ADD;
     v->most = COUNTER_MOST;
     while (at < r->argc)
@@ -194,11 +189,10 @@ void cmd_bitfield(struct req *r) {
 }
 
 void cmd_bitfield_ro(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, reply_read_counters);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, reply_read_counters);
     for (int at = 2; at < r->argc; at += 3) {
         if (!slice_is(r->argv[at], "get") || !is_counter(r, at + 1)) {
             req_error(r, COUNTER_FORM);

@@ -10,21 +10,19 @@
 #define STRING_FIELD SLICE("")
 
 void cmd_get(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, library_fields_reply_first);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, library_fields_reply_first);
     library_fields_ask(v, r->argv[1], STRING_FIELD);
     library_values_read(v);
 }
 
 void cmd_mget(struct req *r) {
-    struct library_values *v;
+    struct library_values *v = library_fields_or_end(r, library_fields_reply_all);
 
-    if (!library_keys_or_end(r))
+    if (v == NULL)
         return;
-    v = library_fields(r, library_fields_reply_all);
     for (int i = 1; i < r->argc; i++)
         library_fields_ask(v, r->argv[i], STRING_FIELD);
     library_values_read(v);

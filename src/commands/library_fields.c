@@ -2,6 +2,7 @@
 #include "commands/library_fields.h"
 
 #include "batch/operations.h"
+#include "commands/library_keys.h"
 #include "net/args.h"
 
 struct library_values *library_fields(struct req *r,
@@ -13,6 +14,11 @@ struct library_values *library_fields(struct req *r,
     v->most = INT64_MAX;
     v->reply = reply;
     return v;
+}
+
+struct library_values *library_fields_or_end(struct req *r,
+                                             void (*reply)(struct library_values *v, const PGresult *rows)) {
+    return library_keys_or_end(r) ? library_fields(r, reply) : NULL;
 }
 
 void library_fields_ask(struct library_values *v, struct slice key, struct slice field) {

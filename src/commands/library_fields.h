@@ -8,6 +8,9 @@
 /* A statement without fields. */
 struct library_values *library_fields(struct req *r,
                                       void (*reply)(struct library_values *v, const PGresult *rows));
+/* The same, after library_keys_or_end(). NULL: r has ended. */
+struct library_values *library_fields_or_end(struct req *r,
+                                             void (*reply)(struct library_values *v, const PGresult *rows));
 /* Adds a field to write or to drop. Of several fields with the same name, a put writes the last one. At most as many
  * fields as r has arguments. */
 void library_fields_add(struct library_values *v, struct slice key, struct slice field, struct slice value);

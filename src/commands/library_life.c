@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "batch/operations.h"
+#include "commands/library_fields.h"
 #include "jobs/bulk_in_txn.h"
 #include "jobs/library_values.h"
 #include "jobs/sorted_set.h"
@@ -19,13 +20,9 @@ static bool kind_is_of_jobs(const struct library_key *k) {
 
 static struct library_values *whole_value(struct req *r,
                                           void (*reply)(struct library_values *v, const PGresult *rows)) {
-    struct library_values *v = req_alloc(r, sizeof *v);
+    struct library_values *v = library_fields(r, reply);
 
-    v->req = r;
-    v->fields = req_alloc(r, sizeof *v->fields);
-    v->fields[0].key = r->argv[1];
-    v->count = 1;
-    v->reply = reply;
+    library_fields_ask(v, r->argv[1], (struct slice){ 0 });
     return v;
 }
 
