@@ -108,7 +108,7 @@ static void on_client_close(struct client *c) {
 }
 
 static const struct client_hooks client_hooks = {
-    .on_command = command_exec,
+    .on_command = command_offer,
     .is_waiting = main_is_waiting,
     .on_close = on_client_close,
     .on_written = undelivered_written,

@@ -100,7 +100,7 @@ void client_txn_send(struct client_txn *ct) {
     wait_for_turn(ct, false);
 }
 
-static void client_txn_append_task(struct txn *txn, struct client_txn *ct) {
+static void client_txn_append(struct txn *txn, struct client_txn *ct) {
     fair_take(&ct->turn);
     txn->cost += client_txn_cost(ct);
     task_queue_count_client_txns(-(long)ct->count);
@@ -142,7 +142,7 @@ void client_txns_append(struct txn *txn) {
                                           .busy_us = config.transaction_timeout * (int64_t)US_PER_S });
     commit_marker_always(first->tasks[0]);
     for (next = first; next != NULL;) {
-        client_txn_append_task(txn, next);
+        client_txn_append(txn, next);
         next = client_txn_first_waiting();
         if (first->alone || !may_join(txn, first, next))
             break;
@@ -253,7 +253,7 @@ static void refuse(struct client_txn *ct, const struct op_error *error) {
  * waits behind the others. */
 static void blocked(struct client_txn *ct) {
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
-    if (contention_is_over(&ct->blocked_us))
+    if (lock_patience_is_over(&ct->blocked_us))
         refuse(ct, &contention_error);
     else
         wait_again(ct, false);

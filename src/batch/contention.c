@@ -57,7 +57,7 @@ static void end_if_empty(struct op *op) {
 
 /* ---- timeouts ---- */
 
-bool contention_is_over(int64_t *since) {
+bool lock_patience_is_over(int64_t *since) {
     if (*since == 0)
         *since = clock_mono();
     return clock_mono() - *since >= config.lock_patience * US_PER_S;
@@ -69,7 +69,7 @@ static void wait_behind(struct task *t) {
     if (t->op->again != NULL && !t->op->again(t, false))
         return;
     t->group_size = 0;
-    if (contention_is_over(&t->blocked_us))
+    if (lock_patience_is_over(&t->blocked_us))
         task_give_up(t, &contention_error);
     else
         task_queue_add_last(t);
@@ -83,7 +83,7 @@ static void give_up_queued(struct op *op) {
         struct task *t = task_of_node(node);
 
         op->contention.blocked += t->blocked_us == 0;
-        if (!contention_is_over(&t->blocked_us))
+        if (!lock_patience_is_over(&t->blocked_us))
             continue;
         task_queue_remove(t);
         list_push_back(&over, node);

@@ -34,7 +34,7 @@ void contention_failed(struct txn *txn, size_t statement_failed);
 /* The pause of client transactions that need a locked row or table, in microseconds. */
 #define CONTENTION_PAUSE_US (225 * US_PER_MS)
 /* Sets *since to now if it is 0. True if lock-patience has passed since *since. */
-bool contention_is_over(int64_t *since);
+bool lock_patience_is_over(int64_t *since);
 extern const struct op_error contention_error;
 
 #endif

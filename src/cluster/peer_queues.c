@@ -412,7 +412,7 @@ static void receive_sql(struct queue *q, const struct peer *p, enum outbox_item 
         if (numbers[4] != 0)
             lease_set_last(key.id);
     } else if (item == OUTBOX_GROUP && count == 3 && node_is_leader()) {
-        group_of(key);
+        group_find_and_join(key);
     } else if (item == OUTBOX_POLL) {
         queue_suspect(q);
         queue_reset_scan(q);

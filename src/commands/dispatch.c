@@ -409,7 +409,7 @@ static bool awaits_counters(const struct client *c, const struct req *r) {
     return needs_counters(r->cmd);
 }
 
-bool command_exec(struct client *c, struct req *r) {
+bool command_offer(struct client *c, struct req *r) {
     dispatch_prepare(c, r);
     if (dispatch_refuse(c, r)) {
         multi_spoil(c);

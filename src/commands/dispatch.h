@@ -28,7 +28,7 @@ void command_stats_reset(void);
 void command_init(void);
 /* The hook for client.h: checks and runs a request. False: the request may not start yet, see enum
  * command_order. Call again when another request of the client has ended. */
-bool command_exec(struct client *c, struct req *r);
+bool command_offer(struct client *c, struct req *r);
 /* Calls the handler of r and counts the call. r->cmd must be set, and must be allowed to run. */
 void command_run(struct client *c, struct req *r);
 /* Tells whether r may start while other requests of c are in progress. r->cmd must be set. */

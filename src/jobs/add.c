@@ -644,7 +644,7 @@ static void add_unique_try_again(struct add *a) {
     bool first = a->unseen_us == 0;
 
     stats.unique_retries++;
-    if (contention_is_over(&a->unseen_us))
+    if (lock_patience_is_over(&a->unseen_us))
         add_fail(&a->req->task, &contention_error);
     else if (first)
         batch_add(&a->req->task);

@@ -34,61 +34,61 @@ static void on_dead_letter_open(struct task *t);
 static void dead_letter_fail(struct task *t, const struct op_error *err);
 
 void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
-    struct dead_letter *b = xcalloc(1, sizeof *b);
+    struct dead_letter *d = xcalloc(1, sizeof *d);
 
-    b->key = key;
-    b->ended = ended;
-    b->arg = arg;
-    row_waiter_init(&b->row_waiter, &b->task, on_dead_letter_open, dead_letter_fail);
-    task_init(&b->task, &op_dead_letter_jobs);
-    batch_add(&b->task);
+    d->key = key;
+    d->ended = ended;
+    d->arg = arg;
+    row_waiter_init(&d->row_waiter, &d->task, on_dead_letter_open, dead_letter_fail);
+    task_init(&d->task, &op_dead_letter_jobs);
+    batch_add(&d->task);
 }
 
-static void dead_letter_end(struct dead_letter *b) {
-    if (b->to != NULL)
-        b->to->users--;
-    if (b->ended != NULL)
-        b->ended(b->arg);
-    free(b);
+static void dead_letter_end(struct dead_letter *d) {
+    if (d->to != NULL)
+        d->to->users--;
+    if (d->ended != NULL)
+        d->ended(d->arg);
+    free(d);
 }
 
 /* Gives the job a short lease. Its end starts the next try. */
-static void try_later(struct dead_letter *b) {
-    if (!lease_known(b->key.id)) {
-        lease_add(b->key, clock_db() + AGAIN_US);
-        lease_set_failed(b->key.id);
+static void try_later(struct dead_letter *d) {
+    if (!lease_known(d->key.id)) {
+        lease_add(d->key, clock_db() + AGAIN_US);
+        lease_set_failed(d->key.id);
     }
-    dead_letter_end(b);
+    dead_letter_end(d);
 }
 
 /* ---- dead-letter queue ---- */
 
-static void dead_letter_enter(struct dead_letter *b, struct queue *q) {
+static void dead_letter_enter(struct dead_letter *d, struct queue *q) {
     job_entered(
-        &(struct job_row){ .q = q, .key = { q->id, b->key.rank, b->key.id }, .wake_at = b->expires_at },
+        &(struct job_row){ .q = q, .key = { q->id, d->key.rank, d->key.id }, .wake_at = d->expires_at },
         JOB_ARRIVED);
 }
 
 static void on_dead_letter_open(struct task *t) {
-    struct dead_letter *b = CONTAINER_OF(t, struct dead_letter, task);
+    struct dead_letter *d = CONTAINER_OF(t, struct dead_letter, task);
 
-    if (b->moved) {
-        dead_letter_enter(b, b->to);
-        dead_letter_end(b);
+    if (d->moved) {
+        dead_letter_enter(d, d->to);
+        dead_letter_end(d);
     } else {
-        batch_add(&b->task);
+        batch_add(&d->task);
     }
 }
 
-static void open_queue(struct dead_letter *b, struct slice name) {
-    if (b->to == NULL) {
-        b->to = queue_get(name);
-        b->to->users++;
+static void open_queue(struct dead_letter *d, struct slice name) {
+    if (d->to == NULL) {
+        d->to = queue_get(name);
+        d->to->users++;
     }
-    if (queue_is_open(b->to))
-        try_later(b);
+    if (queue_is_open(d->to))
+        try_later(d);
     else
-        queue_wait_for_row(b->to, &b->row_waiter);
+        queue_wait_for_row(d->to, &d->row_waiter);
 }
 
 /* ---- statement ---- */
@@ -150,28 +150,28 @@ static void count_dead_letter(struct job_key key, const PGresult *rows, int row)
 
 /* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key, is_cancelled, in_flow,
  * deliveries, traceparent. */
-static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) {
+static void dead_lettered(struct dead_letter *d, const PGresult *rows, int row) {
     struct queue *q;
 
     if (row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE)) {
-        count_dead_letter(b->key, rows, row);
-        dead_letter_end(b);
+        count_dead_letter(d->key, rows, row);
+        dead_letter_end(d);
         return;
     }
     if (row_null(rows, row, COL_DEAD_LETTER_JOBS_MOVED_TO)) {
-        open_queue(b, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
+        open_queue(d, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
         return;
     }
-    count_dead_letter(b->key, rows, row);
-    b->moved = true;
-    b->expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_EXPIRES_AT);
+    count_dead_letter(d->key, rows, row);
+    d->moved = true;
+    d->expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_EXPIRES_AT);
     q = queue_find_id(row_int4(rows, row, COL_DEAD_LETTER_JOBS_MOVED_TO));
     if (q == NULL) {
-        open_queue(b, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
+        open_queue(d, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
         return;
     }
-    dead_letter_enter(b, q);
-    dead_letter_end(b);
+    dead_letter_enter(d, q);
+    dead_letter_end(d);
 }
 
 /* The rows are in no order. A job without a row is not exhausted, or another server has moved it. */

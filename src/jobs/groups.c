@@ -199,7 +199,7 @@ struct groups_named {
     struct job_key key;
 };
 
-void group_of(struct job_key key) {
+void group_find_and_join(struct job_key key) {
     struct groups_named *n = xcalloc(1, sizeof *n);
 
     n->key = key;

@@ -15,8 +15,8 @@
 void group_next(int32_t queue_id, struct slice group);
 /* The job was added to the group, and that is committed. */
 void group_joined(struct job_key key, struct slice group);
-/* The same for a job whose group is not known. */
-void group_of(struct job_key key);
+/* The same for a job whose group is not known: reads it first. */
+void group_find_and_join(struct job_key key);
 /* groups_look() is called once a second, groups_prune() once a minute. */
 void groups_look(void);
 void groups_prune(void);

@@ -181,7 +181,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
 /* Moves the waiters whose patience is over to the list. */
 static void row_waiters_give_up(struct queue *q, struct list *over) {
     LIST_EACH_SAFE(node, &q->work->row.waiters) {
-        if (!contention_is_over(&LIST_ENTRY(node, struct row_waiter, node)->blocked_us))
+        if (!lock_patience_is_over(&LIST_ENTRY(node, struct row_waiter, node)->blocked_us))
             continue;
         list_remove(node);
         list_push_back(over, node);

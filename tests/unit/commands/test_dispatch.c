@@ -177,7 +177,7 @@ static struct req *request(const char *text) {
 static bool run(const char *text) {
     struct req *r = request(text);
 
-    if (command_exec(&client, r))
+    if (command_offer(&client, r))
         return true;
     list_remove(&r->in_client);
     req_free(r);
@@ -263,7 +263,7 @@ static void test_unknown_name_is_made_harmless(void **state) {
     struct req *r = req_new(1, &name, NULL, on_end);
 
     (void)state;
-    assert_true(command_exec(&client, r));
+    assert_true(command_offer(&client, r));
     assert_string_equal(reply, "-ERR unknown command 'a  b'\r\n");
 }
 
@@ -407,7 +407,7 @@ static void test_late_failure_is_counted(void **state) {
 
     (void)state;
     handler_ends = false;
-    assert_true(command_exec(&client, r));
+    assert_true(command_offer(&client, r));
     assert_int_equal(ended_count, 0);
     req_error(r, "NOREPL too late");
     assert_int_equal(ended_count, 1);
@@ -438,12 +438,12 @@ static void test_reply_skip_covers_one_command(void **state) {
     client.reply_mode = REPLY_SKIP_NEXT;
     handler_ends = false;
     struct req *skipped = request("qlen q");
-    assert_true(command_exec(&client, skipped));
+    assert_true(command_offer(&client, skipped));
     assert_true(skipped->silent);
     assert_ptr_equal(skipped->out, &skipped->own);
     req_end(skipped);
     struct req *next = request("qlen q");
-    assert_true(command_exec(&client, next));
+    assert_true(command_offer(&client, next));
     assert_false(next->silent);
     req_end(next);
 }
