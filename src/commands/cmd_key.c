@@ -109,8 +109,6 @@ void cmd_keys(struct req *r) {
         queue_iter_all(r, key_is_wanted, filter, "");
 }
 
-/* A step of SCAN checks at most this many times COUNT queues. */
-#define SCAN_EFFORT 10
 #define SCAN_COUNT_MAX (INT64_MAX / SCAN_EFFORT)
 
 struct key_scan_options {

@@ -222,8 +222,6 @@ static const struct {
 } scan_orders[] = { { "len", queue_len }, { "age", queue_oldest_us }, { "dead", queue_dead } };
 
 #define SCAN_ERROR "ERR invalid cursor or option name"
-/* As in Disque, a step checks at most this many times COUNT queues. */
-#define SCAN_EFFORT 10
 
 static bool take_cursor(struct req *r, int *at, void *out) {
     struct queue_scan_options *o = out;

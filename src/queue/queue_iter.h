@@ -25,6 +25,8 @@ void queue_iter_page(struct req *r, const struct queue_page *page,
                      bool (*wanted)(const struct queue *q, const void *how), const void *how);
 /* The index of a cursor. An invalid cursor is after all queues. */
 uint32_t queue_iter_slot(int64_t cursor);
+/* As in Disque, a page of SCAN or QSCAN checks at most this many times COUNT queues. */
+#define SCAN_EFFORT 10
 /* The most queues that one page checks. */
 #define SCAN_QUEUES_MAX 20000
 
