@@ -15,7 +15,7 @@
 #include "sql_gen.h"
 
 /* Time limit of each step of connecting and checking. Statements have a shorter timeout. */
-#define PATIENCE_US (6 * US_PER_S)
+#define DOCTOR_PATIENCE_US (6 * US_PER_S)
 
 #define ANY_VERSION 999999
 #define TEXT_OID 25
@@ -96,7 +96,7 @@ static void doctor_watch(struct doctor *d, short what) {
     doctor_drop_io(d);
     d->io = event_new(loop, PQsocket(d->conn), what, on_doctor_io, d);
     event_add(d->io, NULL);
-    patience(d, PATIENCE_US);
+    patience(d, DOCTOR_PATIENCE_US);
 }
 
 static void doctor_end(struct doctor *d) {

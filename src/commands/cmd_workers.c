@@ -441,7 +441,7 @@ void cmd_workers(struct req *r) {
 /* ---- RELEASE ---- */
 
 /* Maximum rows of a statement that changes jobs. */
-#define PAGE 1000
+#define WORKERS_PAGE 1000
 
 struct held_job {
     struct job_key key;
@@ -488,7 +488,7 @@ static void workers_release_free(struct workers_release *l) {
 
 /* The last jobs of those that are found. */
 static size_t release_rows(const struct workers_release *l) {
-    return l->count < PAGE ? l->count : PAGE;
+    return l->count < WORKERS_PAGE ? l->count : WORKERS_PAGE;
 }
 
 static void release_page(struct workers_release *l) {

@@ -11,7 +11,7 @@
 
 /* All commands form one transaction. It is built in a turn and completed in another. Each takes some ten
  * milliseconds. */
-#define COMMANDS_MAX 20000
+#define MULTI_COMMANDS_MAX 20000
 
 static void multi_free(struct multi *m) {
     for (size_t i = 0; i < m->count; i++)
@@ -62,7 +62,7 @@ static const char *refusal(const struct multi *m, const struct req *r) {
         return "ERR WATCH inside MULTI is not allowed";
     if (is_refused(r))
         return "ERR this command cannot be part of a transaction: send it before MULTI or after EXEC";
-    if (m->count == COMMANDS_MAX)
+    if (m->count == MULTI_COMMANDS_MAX)
         return "LIMIT too many commands in one transaction: 20000 are allowed";
     if (m->bytes + multi_size_of(r) > config.client_query_buffer_limit)
         return "LIMIT the transaction is larger than client-query-buffer-limit";

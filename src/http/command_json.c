@@ -136,8 +136,8 @@ static bool read_commands(struct command_reader *r) {
     if (r->list->is_single)
         return read_command(r, r->text);
     for (; found == JSON_FOUND; found = json_next(&members, &none, &value)) {
-        if (r->list->count == COMMANDS_MAX) {
-            snprintf(r->err, r->err_size, "expected at most %d commands", COMMANDS_MAX);
+        if (r->list->count == HTTP_COMMANDS_MAX) {
+            snprintf(r->err, r->err_size, "expected at most %d commands", HTTP_COMMANDS_MAX);
             return false;
         }
         if (!read_command(r, value))

@@ -13,7 +13,7 @@
 /* The most words of a command, its name included. */
 #define COMMAND_WORDS_MAX 1024
 /* The most commands of a request. */
-#define COMMANDS_MAX 100
+#define HTTP_COMMANDS_MAX 100
 
 struct command_words {
     struct slice *words;
@@ -21,7 +21,7 @@ struct command_words {
 };
 
 struct command_list {
-    struct command_words commands[COMMANDS_MAX];
+    struct command_words commands[HTTP_COMMANDS_MAX];
     size_t count;
     bool is_single; /* the text is one command; else it is an array of commands */
     char *decoded;  /* the words that are not as in the text */

@@ -24,7 +24,7 @@
 #include "net/sockets.h"
 #include "pg/db.h"
 
-#define HEADERS_MAX (8 * 1024)
+#define HTTP_HEADERS_MAX (8 * 1024)
 /* The share of all requests in a turn. */
 #define HTTP_SHARE_US 300
 /* To a method without a bit, evhttp replies a page of its own. Unknown methods share a bit. */
@@ -405,7 +405,7 @@ static void http_make_server(struct event_base *base) {
     http_runs_init(base);
     http_conns_init(base, http.server, on_conn_close);
     evhttp_set_allowed_methods(http.server, ALL_METHODS);
-    evhttp_set_max_headers_size(http.server, HEADERS_MAX);
+    evhttp_set_max_headers_size(http.server, HTTP_HEADERS_MAX);
     evhttp_set_max_body_size(http.server, HTTP_BODY_MAX);
     evhttp_set_timeout(http.server, HTTP_REQUEST_TIMEOUT_S);
     evhttp_set_gencb(http.server, on_http_request, NULL);

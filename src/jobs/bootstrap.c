@@ -22,7 +22,7 @@
 #include "queue/waiters.h"
 
 /* Commands wait for a recount for at most this time. */
-#define PATIENCE_US (5 * US_PER_S)
+#define BOOTSTRAP_PATIENCE_US (5 * US_PER_S)
 
 static struct {
     struct task clock;
@@ -41,7 +41,7 @@ static struct {
     int64_t since_db;  /* clock_db() when it was first wanted */
     bool reading;      /* the refresh is under way */
     bool again;        /* the refresh must begin again when it has ended */
-    bool offered;      /* the commands that have waited for PATIENCE_US go on */
+    bool offered;      /* the commands that have waited for BOOTSTRAP_PATIENCE_US go on */
     bool counted;      /* the first count has ended */
     bool knows_leases; /* the leases were read */
     bool lost;         /* transactions were lost since the leases were last complete */
@@ -71,7 +71,7 @@ bool bootstrap_counts_jobs(void) {
 enum bootstrap_counters bootstrap_counters(void) {
     if (__builtin_expect(!load.counting, 1))
         return COUNTERS_KNOWN;
-    if (clock_mono() - load.since_us < PATIENCE_US)
+    if (clock_mono() - load.since_us < BOOTSTRAP_PATIENCE_US)
         return COUNTERS_AWAITED;
     return load.counted ? COUNTERS_KNOWN : COUNTERS_LATE;
 }
@@ -329,7 +329,7 @@ static bool takes_must_wait(void) {
     if (!load.unplaced)
         return false;
     return dead_rows_are_known() ? dead_rows_of_jobs() > DEAD_ROWS_FEW
-                                 : clock_mono() - load.since_us < PATIENCE_US;
+                                 : clock_mono() - load.since_us < BOOTSTRAP_PATIENCE_US;
 }
 
 static void refresh_leases(void) {

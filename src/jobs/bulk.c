@@ -12,14 +12,14 @@
 #include "jobs/take.h"
 
 /* Rows of one statement. If a result has as many, there may be more. */
-#define PAGE 1000
+#define BULK_PAGE 1000
 
 static struct list_pages *pages_of(struct task *t) {
     return CONTAINER_OF(t, struct list_pages, task);
 }
 
 static void bulk_send(struct list_pages *p) {
-    task_reads(&p->task, TASK_CHANGED_ROW * queue_rows_read(p->q, 0, PAGE, false));
+    task_reads(&p->task, TASK_CHANGED_ROW * queue_rows_read(p->q, 0, BULK_PAGE, false));
     batch_add(&p->task);
 }
 
@@ -38,7 +38,7 @@ static void bulk_page_encode(struct params *params, struct task *t) {
     params_set_int8(params, 2, p->after.id);
     params_set_int2(params, 3, p->until.rank);
     params_set_int8(params, 4, p->until.id);
-    params_set_int4(params, 5, PAGE);
+    params_set_int4(params, 5, BULK_PAGE);
     params_set_time(params, 6, clock_db());
 }
 
@@ -58,7 +58,7 @@ static void read_keys(struct list_pages *p, const PGresult *rows) {
 }
 
 static bool is_last(const PGresult *rows) {
-    return PQntuples(rows) < PAGE;
+    return PQntuples(rows) < BULK_PAGE;
 }
 
 static void bulk_go_on(struct list_pages *p, const PGresult *rows) {

@@ -16,7 +16,7 @@
 #define LIMIT 1000
 /* Another server may commit an insert later than its wake_at, so a search sometimes begins this far back. Most
  * searches do not: while vacuum is held back, such a search passes over all dead rows of that time. */
-#define LATE_US (20 * US_PER_S)
+#define EXPIRE_LATE_US (20 * US_PER_S)
 #define LOOK_BACK_US (10 * US_PER_S)
 /* A search looks this far ahead for the next row. It passes over the dead rows of that time only. */
 #define LOOK_AHEAD_US (2 * US_PER_S)
@@ -83,14 +83,14 @@ int64_t expire_next_wake(void) {
     return wake.running > 0 ? INT64_MAX : int64_least(wake.next_at, wake.missed_at);
 }
 
-/* Sets the beginning of this search back by LATE_US, if the last time was LOOK_BACK_US ago. */
+/* Sets the beginning of this search back by EXPIRE_LATE_US, if the last time was LOOK_BACK_US ago. */
 static void expire_look_back(void) {
     int64_t now = clock_db();
 
     if (now - LOOK_BACK_US < wake.looked_back)
         return;
     wake.looked_back = now;
-    wake.from = int64_least(wake.from, now - LATE_US);
+    wake.from = int64_least(wake.from, now - EXPIRE_LATE_US);
 }
 
 static void look_at_missed(void) {

@@ -12,7 +12,7 @@
 #include "queue/follow_up.h"
 
 /* While another session has locked a row, the next try comes after a pause. Later flows_look() finds the job. */
-#define MAX_TRIES 6
+#define FLOW_MAX_TRIES 6
 #define PAUSE_US (20 * US_PER_MS)
 /* Successors of a job that a statement counts. Further ones follow in statements of their own, so that other tasks are
  * sent between them. */
@@ -171,7 +171,7 @@ static void flow_end_next(struct flow_end *e) {
     if (!is_done && has_page) {
         e->task.op = &op_end_in_flows_more;
         batch_add(&e->task);
-    } else if (is_done || ++e->tries == MAX_TRIES) {
+    } else if (is_done || ++e->tries == FLOW_MAX_TRIES) {
         flow_end_free(e);
     } else {
         follow_up_end(&e->follow_up);

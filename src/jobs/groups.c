@@ -18,7 +18,7 @@
 #include "queue/queue_limits.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
-#define MAX_TRIES 4
+#define GROUP_MAX_TRIES 4
 #define LOOK_LIMIT 1000
 /* Groups of a page. */
 #define PRUNE_LIMIT 1000
@@ -31,7 +31,7 @@
 #define UNUSED_US (600 * US_PER_S)
 /* The commit of a job may come so long after its id was made. A search that does not begin at the first job may miss such
  * a job. The search goes back five seconds, because the clocks of servers differ: next_in_groups.sql. */
-#define LATE_US (2 * US_PER_S)
+#define GROUP_LATE_US (2 * US_PER_S)
 /* The most groups that this server remembers because they wait for tokens. The search finds further groups. */
 #define PACED_MOST 10000
 
@@ -99,7 +99,7 @@ void group_next(int32_t queue_id, struct slice group) {
 }
 
 void group_joined(struct job_key key, struct slice group) {
-    groups_check(key.queue_id, group, clock_db() - job_created_us(key.id) > LATE_US);
+    groups_check(key.queue_id, group, clock_db() - job_created_us(key.id) > GROUP_LATE_US);
 }
 
 static void next_begin(struct params *p) {
@@ -160,7 +160,7 @@ static void next_row(struct task *t, const PGresult *rows, int row) {
                     JOB_UNBLOCKED);
         return;
     }
-    n->tries = MAX_TRIES;
+    n->tries = GROUP_MAX_TRIES;
     if (!row_null(rows, row, COL_NEXT_IN_GROUPS_WAIT_MS))
         n->wait_us = row_int4(rows, row, COL_NEXT_IN_GROUPS_WAIT_MS) * US_PER_MS;
 }
@@ -169,7 +169,7 @@ static void next_end(struct task *t, const PGresult *rows) {
     struct next *n = CONTAINER_OF(t, struct next, task);
 
     (void)rows;
-    if (n->wait_us == 0 && ++n->tries < MAX_TRIES) {
+    if (n->wait_us == 0 && ++n->tries < GROUP_MAX_TRIES) {
         batch_add(&n->task);
         return;
     }

@@ -28,7 +28,7 @@
 #define RETRY_US US_PER_S
 /* Another server may commit SCHEDULE 20 seconds later than the schedule's first tick, and search_at may be a minute before
  * the tick. */
-#define LATE_US (80 * US_PER_S)
+#define SCHEDULE_LATE_US (80 * US_PER_S)
 /* A tick that is at most this late is not missed. */
 #define GRACE_S 10
 
@@ -418,7 +418,7 @@ static void pass_note(struct schedule_pass *pass, int64_t search_at, int64_t id)
 
 /* The next pass begins before all schedules that are left. */
 static void pass_end(struct schedule_pass *pass) {
-    schedule_search.from = int64_minus(pass->first, LATE_US);
+    schedule_search.from = int64_minus(pass->first, SCHEDULE_LATE_US);
     pass->began_at = 0;
 }
 

@@ -11,7 +11,7 @@
 
 /* Rows of one statement, and statements in a tenth of a second. More names wait, so that they do not delay job
  * statements. */
-#define PAGE 100
+#define NAMES_PAGE 100
 #define MOST_PAGES 2
 
 struct worker_names_named {
@@ -23,7 +23,7 @@ struct worker_names_named {
 struct naming {
     struct task task;
     size_t count;
-    struct worker_names_named jobs[PAGE];
+    struct worker_names_named jobs[NAMES_PAGE];
 };
 
 static void see(void *arg, struct job_key key, int64_t row_until_us, const char *name) {
@@ -42,13 +42,13 @@ static bool write_page(void) {
     n->task = (struct task){ .op = &op_name_workers };
     n->count = 0;
     fair_node_init(&n->task.turn);
-    if (lease_write_names(PAGE, see, n) == 0) {
+    if (lease_write_names(NAMES_PAGE, see, n) == 0) {
         free(n);
         return false;
     }
     n->task.rows = (uint32_t)n->count;
     batch_add(&n->task);
-    return n->count == PAGE;
+    return n->count == NAMES_PAGE;
 }
 
 void worker_rows_write(void) {

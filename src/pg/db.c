@@ -20,7 +20,7 @@
 
 #define BACKOFF_FIRST_US (20 * US_PER_MS)
 #define BACKOFF_LAST_US (2 * US_PER_S)
-#define PATIENCE_US (500 * US_PER_MS)
+#define DB_PATIENCE_US (500 * US_PER_MS)
 /* After this time without received bytes, an idle connection sends a heartbeat, and a busy one is probed. */
 #define QUIET_US (3 * US_PER_S)
 /* Time between two probes of a session that waits for the client, and probes before the connection is closed. */
@@ -261,7 +261,7 @@ static void end_connection(struct db_conn *conn, const char *why, bool broken) {
     note_trouble();
     remember_error(why);
     /* While Postgres starts, some tries fail. The log does not warn of the first ones. */
-    log_line(was_up || conn->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, conn_who(conn),
+    log_line(was_up || conn->backoff_us > DB_PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, conn_who(conn),
              "%s while %s: %s; next try in %d ms", was_up ? "connection lost" : "cannot connect",
              db_state_name(conn->state), db.last_error, (int)(delay / US_PER_MS));
     db_disconnect(conn);

@@ -18,7 +18,7 @@
 #define RETRY_US US_PER_S
 /* Pause while host names are looked up. */
 #define LOOKUP_PAUSE_US (20 * US_PER_MS)
-#define PATIENCE_US (5 * US_PER_S)
+#define BUS_PATIENCE_US (5 * US_PER_S)
 /* Seconds until a sent notification must come back. */
 #define POLLING_TICKS 5
 /* Failures in a row before the log warns. */
@@ -108,7 +108,7 @@ static void connect_bus(void) {
         return;
     }
     notify_bus_watch(EV_WRITE);
-    arm(PATIENCE_US);
+    arm(BUS_PATIENCE_US);
 }
 
 /* ---- steps ---- */

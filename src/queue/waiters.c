@@ -11,7 +11,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 
-#define MAX_TRIES 5
+#define WAITERS_MAX_TRIES 5
 /* A request that does not wait is held for so long at most, for example without the database. */
 #define HELD_MOST_US US_PER_S
 
@@ -541,7 +541,7 @@ void taker_refuse(struct taker *taker, const struct op_error *err) {
 
 /* STRICT tries one queue after another. */
 static unsigned tries_of(const struct taker *taker) {
-    return MAX_TRIES + (taker->order == TAKER_STRICT ? (unsigned)taker->wait_count : 0);
+    return WAITERS_MAX_TRIES + (taker->order == TAKER_STRICT ? (unsigned)taker->wait_count : 0);
 }
 
 /* A place is empty if a claim brought fewer rows than requested. */

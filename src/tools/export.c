@@ -11,7 +11,7 @@
 #include "base/glob.h"
 
 #define ASIDE "pgdisque:export:"
-#define PAGE "1000"
+#define EXPORT_PAGE "1000"
 #define CURSOR_SIZE 32
 /* The shape of a job in QPEEK's reply: queue, ID and body are the first elements. */
 #define JOB "[sssa*]"
@@ -285,7 +285,7 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
     do {
         redisReply *r;
 
-        redis_pipe_put(&x->from, "QSCAN %s COUNT " PAGE, cursor);
+        redis_pipe_put(&x->from, "QSCAN %s COUNT " EXPORT_PAGE, cursor);
         r = export_take_reply(x, &x->from, "QSCAN", "[s[s*]]");
         if (r == NULL)
             return false;
@@ -370,7 +370,7 @@ bool export_look(struct export *x, const char *name, bool queue_delayed, struct 
     do {
         redisReply *r;
 
-        redis_pipe_put(&x->from, "JSCAN %s COUNT " PAGE " QUEUE %s REPLY ALL", cursor, name);
+        redis_pipe_put(&x->from, "JSCAN %s COUNT " EXPORT_PAGE " QUEUE %s REPLY ALL", cursor, name);
         r = export_take_reply(x, &x->from, "JSCAN", "[s[[(sa)*]*]]");
         if (r == NULL)
             return false;

@@ -11,7 +11,7 @@
 /* The name of the consumer that reads new entries. The script deletes it at its end. */
 #define CONSUMER "pgdisque-import"
 
-#define PAGE 1000
+#define STREAM_PAGE 1000
 /* The count of entries stops at this number. */
 #define COUNT_MOST 1000000000
 
@@ -82,7 +82,7 @@ static int64_t count_page(struct import *im, const struct import_source *s, char
     redisReply *page;
     int64_t count;
 
-    redis_pipe_put(&im->from, "XRANGE %s (%s + COUNT %d", s->key, *id, PAGE);
+    redis_pipe_put(&im->from, "XRANGE %s (%s + COUNT %d", s->key, *id, STREAM_PAGE);
     page = redis_pipe_take(&im->from, "XRANGE", "[[sa]*]");
     if (page == NULL)
         return -1;

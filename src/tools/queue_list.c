@@ -10,7 +10,7 @@
 #include "tools/redis_reply.h"
 
 /* Queues of a page, and requests in a pipeline. */
-#define PAGE 500
+#define QUEUES_PAGE 500
 /* QSCAN ORDER replies at most so many queues. */
 #define ORDER_MOST 1000
 #define CURSOR_SIZE 64
@@ -36,8 +36,8 @@ static int64_t queue_figure(const redisReply *stat, const char *name) {
 }
 
 static struct queue_figures *next_queue_row(struct queue_list *list) {
-    if (list->count % PAGE == 0)
-        list->rows = xrealloc(list->rows, (list->count + PAGE) * sizeof *list->rows);
+    if (list->count % QUEUES_PAGE == 0)
+        list->rows = xrealloc(list->rows, (list->count + QUEUES_PAGE) * sizeof *list->rows);
     return &list->rows[list->count++];
 }
 
@@ -154,7 +154,7 @@ static bool read_names(struct redis_pipe *p, char *const *patterns, size_t count
     do {
         redisReply *page;
 
-        redis_pipe_put(p, "QSCAN %s COUNT %d", cursor, PAGE);
+        redis_pipe_put(p, "QSCAN %s COUNT %d", cursor, QUEUES_PAGE);
         page = redis_pipe_take(p, "QSCAN", "[s[s*]]");
         if (page == NULL)
             return false;
@@ -185,8 +185,8 @@ bool queue_list_read(struct redis_pipe *p, char *const *patterns, size_t count, 
     good = word != NULL ? read_names_in_order(p, word, most + 1, &names)
                         : read_names(p, patterns, count, &names);
     wanted = strcmp(order, "name") == 0 && names.count > most ? most + 1 : names.count;
-    for (size_t at = 0; at < wanted && good; at += PAGE)
-        good = read_figures(p, names.items + at, wanted - at < PAGE ? wanted - at : PAGE, out);
+    for (size_t at = 0; at < wanted && good; at += QUEUES_PAGE)
+        good = read_figures(p, names.items + at, wanted - at < QUEUES_PAGE ? wanted - at : QUEUES_PAGE, out);
     queue_list_names_free(&names);
     return good;
 }

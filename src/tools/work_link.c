@@ -13,7 +13,7 @@
 #define OPEN_AGAIN_US US_PER_S
 /* A request without a reply for this time means that the server is out of reach. A longer wait does no harm, because the
  * requests are sent again. */
-#define PATIENCE_US (60 * US_PER_S)
+#define WORK_PATIENCE_US (60 * US_PER_S)
 
 /* ---- opening ---- */
 
@@ -133,7 +133,7 @@ static struct work_pending take_pending(struct work_link *l) {
 /* ---- replies ---- */
 
 bool work_link_step(struct work_link *l, int64_t now_us) {
-    if (l->count > 0 && now_us - l->asked_us > PATIENCE_US)
+    if (l->count > 0 && now_us - l->asked_us > WORK_PATIENCE_US)
         redis_pipe_fail(&l->pipe, "the server does not reply");
     return redis_pipe_step(&l->pipe);
 }

@@ -17,7 +17,7 @@ static void read_commands(struct slice text) {
         REQUIRE(*err != '\0' && utf8_is_valid(slice_str(err)));
         return;
     }
-    REQUIRE(list.count >= 1 && list.count <= COMMANDS_MAX);
+    REQUIRE(list.count >= 1 && list.count <= HTTP_COMMANDS_MAX);
     for (size_t i = 0; i < list.count; i++)
         REQUIRE(list.commands[i].count >= 1 && list.commands[i].count <= COMMAND_WORDS_MAX);
     command_list_free(&list);

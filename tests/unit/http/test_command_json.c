@@ -100,7 +100,7 @@ static void test_end_of_scan(void **state) {
     expect_refused((struct slice){ buf_ptr(&text), buf_len(&text) }, "expected an array of 1 to");
     buf_reset(&text, 0);
     buf_append_str(&text, "[");
-    for (int i = 0; i < COMMANDS_MAX + 1; i++)
+    for (int i = 0; i < HTTP_COMMANDS_MAX + 1; i++)
         buf_append_str(&text, "[\"a\"],");
     buf_append_str(&text, "nonsense");
     expect_refused((struct slice){ buf_ptr(&text), buf_len(&text) }, "at most 100 commands");
