@@ -2,7 +2,7 @@
 --
 -- A job whose to_queue_id is 0 is only deleted. placed is each job as it was, with to_wake_at and to_expires_at. The
 -- row is deleted and inserted, not updated: a claim that follows an updated row to its new key would skip the keys
--- in between.
+-- in between. The job leaves its group: it is queued at once under an id that pgdisque.job_group does not know.
 gone as (
     delete from pgdisque.job as j
     using found as f
@@ -28,12 +28,12 @@ placed as (
 moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
-         rank, replicate, body, attempts, backoff, deadqueue, error, group_key, own_expires_at,
+         rank, replicate, body, attempts, backoff, deadqueue, error, own_expires_at,
          {{metadata_columns()}})
     select
         g.to_id, :now, g.to_expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
         g.nacks, g.additional_deliveries, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error,
-        g.group_key, case when not g.is_other then g.own_expires_at end, {{metadata(g)}}
+        case when not g.is_other then g.own_expires_at end, {{metadata(g)}}
     from placed as g
     where g.to_queue_id <> 0
 )

@@ -1,6 +1,6 @@
 -- Moves the next ready jobs of a queue after a key to other queues, or to a new key in the same queue:
--- RPOPLPUSH, LMOVE. A moved job gets a new key and loses its unique key and its slot. The row is deleted and
--- inserted, not updated: a claim that follows an updated row to its new key would skip the keys in between.
+-- RPOPLPUSH, LMOVE. A moved job gets a new key and loses its unique key, its group and its slot. The row is deleted
+-- and inserted, not updated: a claim that follows an updated row to its new key would skip the keys in between.
 -- Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (the key, excluded), $4 limit, $5 now, $6 queue_id, $7 id (arrays: the
 --         new keys, as many as the limit)

@@ -215,6 +215,20 @@ static void test_other_ends(void **state) {
     assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 60000 FROM ends"), "\"d\""));
 }
 
+/* A moved job leaves its group, so it does not run beside another job of the group. The move releases the next job. */
+static void test_moves(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_job(at[A], "moves", text_of("%d", i), "RETRY 60 GROUP g");
+    EVENTUALLY(number(at[A], "QLEN moves") == 1);
+    expect(at[A], "\"0\"", "RPOPLPUSH moves moves");
+    EVENTUALLY(number(at[A], "QLEN moves") == 2);
+    expect(at[A], "\"1\"", "LMOVE moves moved RIGHT LEFT");
+    EVENTUALLY(number(at[A], "QLEN moves") == 2);
+    assert_int_equal(most_let_go("moves"), 1);
+    assert_int_equal(most_let_go("moved"), 0);
+}
+
 /* Groups do not wait for each other. Jobs without a group do not wait for groups. A claim passes by a deep group. */
 static void test_groups_are_apart(void **state) {
     (void)state;
@@ -234,8 +248,10 @@ static void test_groups_are_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_one_after_another),           TEST(test_order),      TEST(test_order_with_kills),
-        TEST(test_order_with_lost_connections), TEST(test_other_ends), TEST(test_groups_are_apart),
+        TEST(test_one_after_another), TEST(test_order),
+        TEST(test_order_with_kills),  TEST(test_order_with_lost_connections),
+        TEST(test_other_ends),        TEST(test_moves),
+        TEST(test_groups_are_apart),
     };
 
     return RUN_SUITE("groups", tests);

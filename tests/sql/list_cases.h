@@ -26,6 +26,7 @@
 #define OWN_ENDS                                                                                          \
     "select string_agg(id || '=' || coalesce(to_char(own_expires_at, 'HH24:MI'), '-'), ' ' order by id) " \
     "from pgdisque.job"
+#define WITH_A_GROUP "select count(*) from pgdisque.job where group_key is not null"
 #define CONSUME_ENDS \
     "select string_agg(id || ':' || coalesce(consume_end, 0), ' ' order by id) from pgdisque.queue"
 
@@ -98,7 +99,9 @@
           .setup = "update pgdisque.job set group_key = 'g' where id = 2",                                   \
           .params = { "1", "0", "1", "3", NOW, "{2,2,2}", "{7,8,9}" },                                       \
           .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60 \"g\" 13:00:00",                                       \
-          .left = "1/0/1; 2/0/7 ready=12:00:00" },                                                           \
+          .left = "1/0/1; 2/0/7 ready=12:00:00",                                                             \
+          .query = WITH_A_GROUP,                                                                             \
+          .found = "0" },                                                                                    \
         { SQL_MOVE_FIRST,                                                                                    \
           "the job keeps its columns, but not its key, slot and worker",                                     \
           .jobs = "1/0/1",                                                                                   \
@@ -139,7 +142,9 @@
           .params = { "1", FIRST, "2", NOW, "{2,2}", "{8,9}" },                                              \
           .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; 2 0 1 11:00:00 - \"x\" 13:00:00 "   \
                   "60 \"g\" 13:00:00",                                                                       \
-          .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00" },         \
+          .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00",           \
+          .query = WITH_A_GROUP,                                                                             \
+          .found = "0" },                                                                                    \
         { SQL_REMOVE_FIRST,                                                                                  \
           "the first queued and equal elements",                                                             \
           .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4; 1/0/5 ready=12:00:30 owner=3",                         \
