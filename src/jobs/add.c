@@ -62,6 +62,13 @@ struct job_ref add_job_ref(const struct add *a, size_t i) {
     return (struct job_ref){ .key = { .rank = (int16_t)-a->opt.priority }, .id = &a->ids[i], .q = a->q };
 }
 
+static void add_make_ids(struct add *a) {
+    a->made_us = clock_db();
+    a->at_front = add_is_push(a) && a->end == a->q->list.consume_end;
+    for (size_t i = 0; i < a->count; i++)
+        a->ids[i] = (a->at_front ? -1 : 1) * job_new_id(a->made_us, node_self()->number);
+}
+
 static int64_t add_backoff_us(const struct add *a) {
     return a->opt.attempts == 1 ? 0 : job_backoff_us(a->ids[0], a->opt.backoff, 1);
 }
@@ -92,24 +99,26 @@ static struct taker *add_find_taker(const struct add *a) {
 }
 
 /* The element goes to the client without a row. If the client disconnects before the reply is sent, the element is
- * inserted as a job. As in Redis, all elements are in the list before the first one is popped. */
-static struct job add_element(const struct add *a, size_t i, enum list_end from) {
+ * inserted as a job, at the place that the push would have given it. */
+static struct job add_element(const struct add *a, size_t i) {
     return (struct job){
         .q = a->q,
-        .key = { a->q->id, 0, pop_front_id() },
+        .key = add_job_key(a, i),
         .due_us = clock_db(),
         .expires_at = clock_db() + a->opt.ttl * US_PER_S,
         .retry = (int32_t)a->opt.retry,
-        .body = a->bodies[from == a->end ? a->count - 1 - i : i],
+        .body = a->bodies[i],
     };
 }
 
+/* As in Redis, all elements are in the list before the first one is popped. */
 static void add_hand_elements(struct add *a, struct taker *taker) {
     enum list_end from = ((const struct pop *)taker->own)->from;
     struct job *jobs = req_alloc(a->req, a->count * sizeof *jobs);
 
+    add_make_ids(a);
     for (size_t i = 0; i < a->count; i++)
-        jobs[i] = add_element(a, i, from);
+        jobs[i] = add_element(a, from == a->end ? a->count - 1 - i : i);
     stats.jobs_added += a->count;
     stats.handoffs += a->count;
     queue_count_in(a->q, (int64_t)a->count);
@@ -182,15 +191,6 @@ static void add_hand_over(struct add *a) {
 }
 
 /* ---- parameters ---- */
-
-static void add_make_ids(struct add *a) {
-    a->made_us = clock_db();
-    for (size_t i = 0; i < a->count; i++) {
-        int64_t id = job_new_id(a->made_us, node_self()->number);
-
-        a->ids[i] = a->at_front ? -id : id;
-    }
-}
 
 /* In a client transaction the IDs are made here, in the order of the commands. Queues may get their rows in any
  * order. */
@@ -795,7 +795,6 @@ ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_inserted_done, ADD_SH
 static void add_enter(struct add *a) {
     struct task *t = &a->req->task;
 
-    a->at_front = add_is_push(a) && a->end == a->q->list.consume_end;
     add_make_ids(a);
     t->op = add_op_of(a);
     if (t->client_txn != NULL) {
@@ -848,7 +847,6 @@ static void add_give_up(struct timer *t) {
 static void add_insert(struct add *a) {
     struct req *r = a->req;
 
-    a->ids = a->count == 1 ? &a->id : req_alloc(r, a->count * sizeof *a->ids);
     row_waiter_init(&a->row_waiter, &r->task, on_add_open, on_add_not_open);
     addjob_keep(r, &a->opt);
     if (addjob_is_rare(&a->opt))
@@ -890,8 +888,9 @@ void add_start(struct add *a) {
         return;
     }
     a->req->data = a;
-    /* An element can be put back only into a queue with a row. */
-    taker = add_is_push(a) && a->q->id != 0 ? add_find_taker(a) : NULL;
+    a->ids = a->count == 1 ? &a->id : req_alloc(a->req, a->count * sizeof *a->ids);
+    /* An element can be put back only into a queue with a row. Its id depends on the consume end. */
+    taker = add_is_push(a) && a->q->id != 0 && a->q->list.consume_end != END_NONE ? add_find_taker(a) : NULL;
     if (taker != NULL)
         add_hand_elements(a, taker);
     else

@@ -559,12 +559,10 @@ static void limited_encode(struct params *p, struct task *task) {
         params_key(p, 6, (struct job_key){ t->q->id, t->keys[i].rank, t->keys[i].id });
 }
 
-int64_t pop_front_id(void) {
-    return -job_new_id(clock_db(), node_self()->number);
-}
-
 int64_t pop_new_id(const struct pop *p) {
-    return p->to_end == p->to->list.consume_end ? pop_front_id() : -pop_front_id();
+    int64_t id = job_new_id(clock_db(), node_self()->number);
+
+    return p->to_end == p->to->list.consume_end ? -id : id;
 }
 
 /* Queue 0 means that the job is deleted, not moved. */

@@ -35,8 +35,6 @@ struct pop {
     enum list_end to_end;
 };
 
-/* A new id that is smaller than all others of a queue, for a handed-over element that is inserted as a job. */
-int64_t pop_front_id(void);
 /* A new id for a moved job, at the end p->to_end. */
 int64_t pop_new_id(const struct pop *p);
 /* The move is committed. The job has this id in the new list. */

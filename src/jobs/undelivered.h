@@ -9,7 +9,7 @@
 /*
  * Jobs that clients did not receive. The lease of a job that GETJOB took is ended, as if the job had not been delivered.
  * A list command removes the job. A copy is kept until the client has certainly received it. Otherwise the copy is put
- * back with its old key. An element that was handed over without a row has the key of a job at the front of its queue.
+ * back with its old key. An element that was handed over without a row has the key that its insert would have given it.
  */
 
 /* A job has left its queue by a committed pop or move. Updates counters, peers and events, and starts the next job

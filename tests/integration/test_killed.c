@@ -343,19 +343,6 @@ static void test_killed_while_woken(void **state) {
 #define MB (1024 * 1024)
 #define EVICTED 5
 
-/* Replies to it stay in the server: it has asked for more than the kernel takes, and does not read. */
-static void stop_reading(struct wire *w) {
-    int small = 4096;
-    char *body = calloc(1, MB);
-    const char *const echo[] = { "ECHO", body };
-    const size_t lens[] = { 4, MB };
-
-    setsockopt(w->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    for (int i = 0; i < 12; i++)
-        wire_command(w, 2, echo, lens);
-    free(body);
-}
-
 /* The job itself makes the output of its client too long: evicted, and the job is back at once. */
 static void test_evicted_while_woken(void **state) {
     redisContext *c = client_open();
@@ -369,7 +356,7 @@ static void test_evicted_while_woken(void **state) {
         expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 0 13mb 1");
         for (int i = 0; i < EVICTED; i++) {
             raw_open(&w[i]);
-            stop_reading(&w[i]);
+            raw_stop_reading(&w[i]);
             wire_words(&w[i], "GETJOB", "FROM", "evicted", NULL);
         }
         EVENTUALLY(info_number(c, "blocked_clients") == EVICTED);

@@ -128,6 +128,31 @@ static void test_handed_over_elements_are_not_stored(void **state) {
     }
 }
 
+/* The elements come back in their order: those of one push for one client, and those of three pushes for three. */
+static void test_order_of_elements_that_were_handed_over(void **state) {
+    long long before = info_number(at[A], "handoffs");
+    struct wire w;
+
+    (void)state;
+    expect(at[A], ":1", "RPUSH back z");
+    expect(at[A], "\"z\"", "LPOP back");
+    raw_open(&w);
+    raw_stop_reading(&w);
+    wire_words(&w, "BLMPOP", "0", "1", "back", "LEFT", "COUNT", "3", NULL);
+    for (int i = 0; i < 3; i++)
+        wire_words(&w, "BLPOP", "back", "0", NULL);
+    EVENTUALLY(raw_waits(&w, at[A]));
+    expect(at[A], ":3", "RPUSH back a b c");
+    for (int i = 0; i < 3; i++) {
+        EVENTUALLY(raw_waits(&w, at[A]));
+        expect(at[A], ":1", "RPUSH back %d", i);
+    }
+    assert_int_equal(info_number(at[A], "handoffs") - before, 6);
+    wire_reset(&w);
+    EVENTUALLY(number(at[A], "LLEN back") == 6);
+    expect(at[A], "[\"a\" \"b\" \"c\" \"0\" \"1\" \"2\"]", "LRANGE back 0 -1");
+}
+
 /* The server reads the push and the end of the waiting client in one turn, in any order. */
 static void test_first_element_for_a_client_that_has_gone(void **state) {
     struct wire w;
@@ -501,6 +526,7 @@ int main(void) {
         TEST(test_elements_outlive_a_day),
         TEST(test_clients_that_go),
         TEST(test_handed_over_elements_are_not_stored),
+        TEST(test_order_of_elements_that_were_handed_over),
         TEST(test_first_element_for_a_client_that_has_gone),
         TEST(test_reliable_queue),
         TEST(test_ends_are_the_same_everywhere),

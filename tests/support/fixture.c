@@ -396,6 +396,19 @@ void raw_leave_during(struct wire *w, redisContext *c, const char *command) {
         fail_msg("%s: the server did not %s", command, started ? "close the client" : "receive it");
 }
 
+void raw_stop_reading(struct wire *w) {
+    enum { BYTES = 1024 * 1024 };
+    int small = 4096;
+    char *body = calloc(1, BYTES);
+    const char *const echo[] = { "ECHO", body };
+    const size_t lens[] = { 4, BYTES };
+
+    setsockopt(w->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    for (int i = 0; i < 12; i++)
+        wire_command(w, 2, echo, lens);
+    free(body);
+}
+
 void raw_expect(struct wire *w, const char *want) {
     struct value *v = wire_reply(w, 10000);
     char *got = value_text(v);

@@ -95,6 +95,8 @@ void raw_open(struct wire *w);
 void raw_open_on(struct wire *w, const struct server *s);
 /* Does it wait for something, as far as the server of c can tell? */
 bool raw_waits(const struct wire *w, redisContext *c);
+/* Replies to it stay in the server from now on: it asks for more than the kernel takes, and does not read. */
+void raw_stop_reading(struct wire *w);
 /* The next reply on it must be exactly want, in value_text()'s form. */
 void raw_expect(struct wire *w, const char *want);
 /* Has the server received a request of w that has no reply yet? c is another client of the same server. */

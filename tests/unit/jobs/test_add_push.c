@@ -1,4 +1,4 @@
-/* List commands: the limit of a claim in the transaction of a push, and CLIENT UNBLOCK before a queue has its row. */
+/* List commands: the limit of a claim in the transaction of a push, places of elements without a row, and CLIENT UNBLOCK before a queue has its row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,6 +129,62 @@ static void test_look_where_nothing_is_pushed(void **state) {
     fake_commit_empty(fake_write_conn());
 }
 
+/* ---- elements without a row ---- */
+
+static struct job handed[4];
+static size_t handed_count;
+
+static void note_handed(struct taker *g, const struct job *jobs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        handed[handed_count++] = jobs[i];
+    reply_null_array(g->req);
+}
+
+/* Each client gets two elements from the left. Those of the second push lie behind those of the first, or before them. */
+static void assert_places(bool behind) {
+    assert_int_equal(handed_count, 4);
+    assert_true(job_key_before(handed[0].key, handed[1].key));
+    assert_true(job_key_before(handed[2].key, handed[3].key));
+    assert_true(job_key_before(handed[behind ? 1 : 3].key, handed[behind ? 2 : 0].key));
+    for (size_t i = 0; i < handed_count; i++)
+        assert_true((handed[i].key.id > 0) == behind);
+}
+
+/* An element that is put back has the place that the push would have given it, also beside a later push. */
+static void test_places_of_handed_elements(void **state) {
+    static const struct taker_kind noting = { .deliver = note_handed,
+                                              .reply_nothing = reply_nothing,
+                                              .ended = ended };
+
+    (void)state;
+    for (int left = 0; left <= 1; left++) {
+        handed_count = 0;
+        for (int number = 1; number <= 2; number++) {
+            wait_for(number, 2);
+            getters[number].taker->kind = &noting;
+        }
+        push(left ? cmd_lpush : cmd_rpush, 2);
+        push(left ? cmd_lpush : cmd_rpush, 2);
+        assert_places(!left);
+    }
+}
+
+/* The consume end decides the places, so the first push is stored. */
+static void test_no_consume_end(void **state) {
+    (void)state;
+    q->list.consume_end = END_NONE;
+    wait_for(1, 2);
+    push(cmd_rpush, 2);
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_FIND_CONSUME_ENDS);
+    fake_commit_empty(fake_write_conn());
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_ADD_JOBS_ALIKE);
+    fake_commit_empty(fake_write_conn());
+    batch_flush();
+    fake_commit_empty(fake_write_conn());
+}
+
 /* ---- CLIENT UNBLOCK ---- */
 
 static void begin_move(void) {
@@ -200,6 +256,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_claim_of_pushed_elements, start, stop),
         cmocka_unit_test_setup_teardown(test_claim_of_all_that_is_pushed, start, stop),
         cmocka_unit_test_setup_teardown(test_look_where_nothing_is_pushed, start, stop),
+        cmocka_unit_test_setup_teardown(test_places_of_handed_elements, start, stop),
+        cmocka_unit_test_setup_teardown(test_no_consume_end, start, stop),
         cmocka_unit_test_setup_teardown(test_unblock_before_the_row, start, stop),
         cmocka_unit_test_setup_teardown(test_unblock_before_the_front, start, stop),
         cmocka_unit_test_setup_teardown(test_two_transactions, start, stop),
