@@ -10,8 +10,4 @@ where j.ctid = any (array(
     limit $4::integer
     for update skip locked
 ))
-returning
-    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body, j.deliveries,
-    j.attempts, j.backoff, j.deadqueue, j.error,
-    case when j.unique_start is not true then j.unique_key end as unique_key, j.unique_until, j.group_key,
-    {{metadata(j)}}
+returning {{popped(j)}}

@@ -4,7 +4,8 @@
 --         first jobs, 1: the last), $5 limit, $6 now
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, deliveries,
 --          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key,
---          headers, progress, errors, ordinal (of the queue); in no order
+--          headers, progress, errors, delay, replicate, own_expires_at, unique_start, in_flow,
+--          ordinal (of the queue); in no order
 -- locks: the rows, and the first row of that queue; skips locked rows
 -- index: job_pkey, then by ctid
 with list as materialized (
@@ -56,8 +57,4 @@ taken as materialized (
 delete from pgdisque.job as j
 using taken as t
 where j.ctid = t.place
-returning
-    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body, j.deliveries,
-    j.attempts, j.backoff, j.deadqueue, j.error,
-    case when j.unique_start is not true then j.unique_key end as unique_key, j.unique_until, j.group_key,
-    {{metadata(j)}}, t.ordinal::integer
+returning {{popped(j)}}, t.ordinal::integer

@@ -6,7 +6,8 @@
 --         queue_id 0: the job is deleted)
 -- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, deliveries, attempts,
 --          backoff, deadqueue, error, unique_key, unique_until, group_key, headers, progress,
---          errors (as pop_first), ordinal (of the new key), to_wake_at, to_expires_at (of a move, as move_first),
+--          errors, delay, replicate, own_expires_at, unique_start, in_flow (as pop_first), ordinal (of the
+--          new key), to_wake_at, to_expires_at (of a move, as move_first),
 --          room (number of jobs that could be taken), soon (another session has the tokens),
 --          wait_ms (time until there is a token; null: not waiting for tokens);
 --          in no order; if no job was taken, one row in which the columns before room are null
@@ -70,10 +71,8 @@ spent as (
       and exists (select from found)
 )
 select
-    g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.nacks, g.additional_deliveries, g.body, g.deliveries,
-    g.attempts, g.backoff, g.deadqueue, g.error,
-    case when g.unique_start is not true then g.unique_key end as unique_key, g.unique_until, g.group_key,
-    {{metadata(g)}}, g.ordinal::integer, g.to_wake_at, g.to_expires_at, m.jobs as room, m.is_shut as soon, w.wait_ms
+    {{popped(g)}},
+    g.ordinal::integer, g.to_wake_at, g.to_expires_at, m.jobs as room, m.is_shut as soon, w.wait_ms
 from room as m
 cross join lateral (
     -- Waits for the tokens of a hundredth of a second, as claim_limited does.

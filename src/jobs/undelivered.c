@@ -24,7 +24,12 @@
 struct rest {
     int32_t attempts; /* 0: none, also for backoff */
     int32_t backoff;
+    int32_t delay;
+    int16_t replicate;
+    bool until_start;       /* the key is free after the first delivery */
+    bool in_flow;           /* the job has a row in pgdisque.flow_job */
     int64_t unique_until;   /* TIME_NEVER: until the job is gone */
+    int64_t own_expires_at; /* the end of the job without EXPIRE; TIME_NEVER: EXPIRE has set none */
     struct slice deadqueue; /* ptr NULL: none, also for the next three */
     struct slice unique_key;
     struct slice error;
@@ -62,6 +67,11 @@ static struct rest read_rest(const PGresult *rows, int row) {
     return (struct rest){
         .attempts = row_int4_or(rows, row, COL_POP_FIRST_ATTEMPTS, 0),
         .backoff = row_int4_or(rows, row, COL_POP_FIRST_BACKOFF, 0),
+        .delay = row_int4(rows, row, COL_POP_FIRST_DELAY),
+        .replicate = row_int2(rows, row, COL_POP_FIRST_REPLICATE),
+        .until_start = !row_null(rows, row, COL_POP_FIRST_UNIQUE_START),
+        .in_flow = !row_null(rows, row, COL_POP_FIRST_IN_FLOW),
+        .own_expires_at = row_time_or(rows, row, COL_POP_FIRST_OWN_EXPIRES_AT, TIME_NEVER),
         .deadqueue = copy_or_null(rows, row, COL_POP_FIRST_DEADQUEUE),
         .error = copy_or_null(rows, row, COL_POP_FIRST_ERROR),
         .unique_key = copy_or_null(rows, row, COL_POP_FIRST_UNIQUE_KEY),
@@ -96,8 +106,8 @@ static struct undelivered *copy_of(const struct job *job) {
     p->job.body = copy_bytes(job->body);
     p->job.group = (struct slice){ NULL, 0 };
     /* An element that was handed over without a row has no attempts, whatever its queue has. */
-    if (job->rows != NULL)
-        p->rest = read_rest(job->rows, job->row);
+    p->rest = job->rows != NULL ? read_rest(job->rows, job->row)
+                                : (struct rest){ .replicate = 1, .own_expires_at = TIME_NEVER };
     p->job.rows = NULL;
     p->job.q->users++;
     p->bytes = undelivered_size_of(p);
@@ -173,6 +183,11 @@ static void encode_rest(struct params *p, const struct rest *rest) {
     params_jsonb_or_null(p, 18, rest->headers);
     params_jsonb_or_null(p, 19, rest->progress);
     params_jsonb_or_null(p, 20, rest->errors);
+    params_int4(p, 21, rest->delay);
+    params_int2(p, 22, rest->replicate);
+    params_time_or_null(p, 23, rest->own_expires_at);
+    params_int2(p, 24, rest->until_start && rest->unique_key.ptr != NULL);
+    params_int2(p, 25, rest->in_flow);
 }
 
 static void put_back_encode(struct params *p, struct task *t) {

@@ -16,7 +16,7 @@
  * reused for the next statement. Times are microseconds since 1970; TIME_NEVER is Postgres' infinity, TIME_BEGINNING
  * its -infinity. A column number of PARAMS_MAX or more ends the process.
  */
-#define PARAMS_MAX 24
+#define PARAMS_MAX 26
 #define TIME_NEVER INT64_MAX
 #define TIME_BEGINNING INT64_MIN
 /* In place of the time since which a job was queued: it was delayed, or it waited for its turn (left_since.sql). */

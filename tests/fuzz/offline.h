@@ -128,9 +128,9 @@ static const struct offline_result {
     OFFLINE_RESULT(FIND_GROUPS, "4X8", false),
     OFFLINE_RESULT(DUE_SCHEDULES, "TN8ttCq2444N2bX2", false),
     OFFLINE_RESULT(CLAIM_SCAN, "28tt444xBX", false),
-    OFFLINE_RESULT(POP_FIRST, "28tt444x444XXXTXXXX", false),
+    OFFLINE_RESULT(POP_FIRST, "28tt444x444XXXTXXXX42TBB", false),
     OFFLINE_RESULT(MOVE_FIRST, "428tTxt4Xt", false),
-    OFFLINE_RESULT(POP_LIMITED, "28tt444x444XXXTXXXX4Ttnbn", false),
+    OFFLINE_RESULT(POP_LIMITED, "28tt444x444XXXTXXXX42TBB4Ttnbn", false),
 };
 
 static inline int64_t to_wire(char kind, int64_t value) {

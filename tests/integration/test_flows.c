@@ -273,6 +273,36 @@ static void test_a_transaction_meets_another_session(void **state) {
     EVENTUALLY(flow_rows("met", "state = 'queued'") == 2);
 }
 
+/* An element of a client that has gone is still a job of its workflow and its batch. The lock of the batch keeps the
+ * leader from counting the end before. */
+static void test_an_element_comes_back(void **state) {
+    PGconn *session = postgres_connect(server.database);
+    char batch[ID_SIZE] = "";
+    const char *first;
+    struct wire w;
+
+    (void)state;
+    assert_int_equal(sscanf(ask(at[0], "BATCH NEW backdone COMPLETE all"), "\"%40[^\"]\"", batch), 1);
+    first = add_job(at[0], "back", "x", text_of("ATTEMPTS 1 RETRY 3600 BATCH %s", batch));
+    add_job(at[0], "backnext", "y", text_of("AFTER %s", first));
+    flow_sql(session, "begin");
+    flow_sql(session, text_of("select from pgdisque.batch as b, pgdisque.api_keys(array['%s']) as k where "
+                              "b.id = k.id for update of b",
+                              batch));
+    raw_open(&w);
+    raw_stop_reading(&w);
+    wire_words(&w, "LPOP", "back", NULL);
+    EVENTUALLY(flow_rows("back", "true") == 0);
+    wire_reset(&w);
+    EVENTUALLY(flow_rows("back", "state = 'queued'") == 1);
+    PQfinish(session);
+    get_job(at[0], "back", "x");
+    expect(at[0], ":1", "NACK %s", first);
+    EVENTUALLY(batch_sum(batch, "failed") == 1);
+    EVENTUALLY(number(at[0], "QLEN backnext DEAD") == 1);
+    assert_int_equal(batch_sum(batch, "done"), 0);
+}
+
 /* ---- many dependencies ---- */
 
 /* In a transaction: 1,000 jobs, and some that wait for all of them. Returns the reply of EXEC. */
@@ -322,6 +352,7 @@ int main(void) {
                                         servers_teardown),
         cmocka_unit_test_setup_teardown(test_a_transaction_meets_another_session, servers_setup,
                                         servers_teardown),
+        cmocka_unit_test_setup_teardown(test_an_element_comes_back, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_dependencies_are_limited, servers_setup, servers_teardown),
     };
 

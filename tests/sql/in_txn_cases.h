@@ -99,7 +99,7 @@
                   "1/0/4 expires=12:00:00; 1/0/5 deliveries=2 attempts=2; "                                  \
                   "1/0/6 deliveries=1 attempts=2 backoff=4 deadqueue=q error=e key=k",                       \
           .params = { "{1}", "{0}", "{1}", "{0}", "9", NOW },                                                \
-          .rows = "0 6 11:00:00 13:00:00 60 0 0 \"x\" 1 2 4 \"q\" \"e\" \"k\" - - - - - 1",                  \
+          .rows = "0 6 11:00:00 13:00:00 60 0 0 \"x\" 1 2 4 \"q\" \"e\" \"k\" - - - - - 0 1 - - - 1",        \
           .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 wake=11:00:00 delay=300; "        \
                   "1/0/4 expires=12:00:00; 1/0/5 deliveries=2 attempts=2" },                                 \
         { SQL_POP_IN_TXN, "nothing", .params = { "{}", "{}", "{}", "{}", "9", NOW } },                       \

@@ -2,8 +2,8 @@
 #define POP(limit) "1", FIRST, limit, NOW
 #define TAKE_2 "{0,0}", "{0,0}"
 #define UNDELIVERED(id, place, wake) \
-    "0 " id " 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - - " place " " wake "13:00:00 "
-#define NO_POP "- - - - - - - - - - - - - - - - - - - - - - "
+    "0 " id " 11:00:00 13:00:00 60 0 0 \"x\" 0 " NONE " " place " " wake "13:00:00 "
+#define NO_POP "- - - - - - - - - - - - - - - - - - - - - - - - - - - "
 
 #define LIMIT_CASES_H
 
@@ -256,7 +256,7 @@
           .jobs = "1/0/1 ready=11:30:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3",    \
           .setup = MAX_ACTIVE("2"),                                                                          \
           .params = { POP("2"), "t", TAKE_2 },                                                               \
-          .rows = "0 1 11:30:00 13:00:00 60 0 0 \"x\" 1 - - - - - - - - - - 1 13:00:00 13:00:00 2 f -",      \
+          .rows = "0 1 11:30:00 13:00:00 60 0 0 \"x\" 1 " NONE " 1 13:00:00 13:00:00 2 f -",                 \
           .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3" },                                             \
         { SQL_POP_LIMITED,                                                                                   \
           "the last jobs are moved; to the same queue, too",                                                 \

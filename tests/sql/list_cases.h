@@ -1,6 +1,7 @@
 #ifndef LIST_CASES_H
 #define LIST_CASES_H
 
+#include "flow_cases.h"
 #include "rerank_cases.h"
 #include "session.h"
 
@@ -16,9 +17,9 @@
 #define NOT_IN_A_LIST                                                                                      \
     "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; " \
     "1/0/5 expires=12:00:00; "
-/* The values of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key, headers, progress and
- * errors. */
-#define NONE "- - - - - - - - - -"
+/* The values of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key, headers, progress, errors,
+ * delay, replicate, own_expires_at, unique_start and in_flow. */
+#define NONE "- - - - - - - - - - 0 1 - - -"
 #define UNDELIVERED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
 #define LEFT_BEHIND                                                                                \
     "id leased_at own_expires_at owner queue_id ready_at slot sorted_set unique_key unique_start " \
@@ -67,16 +68,19 @@
         { SQL_POP_FIRST,                                                                                     \
           "with all that it has",                                                                            \
           .jobs = "1/0/1 deliveries=1 attempts=3 backoff=4 deadqueue=q error=e",                             \
-          .setup = "update pgdisque.job "                                                                    \
-                   "set unique_key = 'k', unique_until = test.at('13:30:00'), group_key = 'g'",              \
+          .setup =                                                                                           \
+              "update pgdisque.job "                                                                         \
+              "set unique_key = 'k', unique_until = test.at('13:30:00'), group_key = 'g', delay = 5, "       \
+              "replicate = 2, own_expires_at = test.at('14:00:00'), unique_start = true, in_flow = true",    \
           .params = { "1", FIRST, "100", NOW },                                                              \
-          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 1 3 4 \"q\" \"e\" \"k\" 13:30:00 \"g\" - - -",         \
+          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 1 3 4 \"q\" \"e\" \"k\" 13:30:00 \"g\" - - - 5 2 "     \
+                  "14:00:00 t t",                                                                            \
           .left = "" },                                                                                      \
         { SQL_POP_LAST,                                                                                      \
           "with all that it has",                                                                            \
           .jobs = "1/0/1 attempts=3 backoff=4 deadqueue=q error=e key=k",                                    \
           .params = { "1", FIRST, "1", NOW },                                                                \
-          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 3 4 \"q\" \"e\" \"k\" - - - - -",                    \
+          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 3 4 \"q\" \"e\" \"k\" - - - - - 0 1 - - -",          \
           .left = "" },                                                                                      \
         { SQL_MOVE_FIRST,                                                                                    \
           "to their places, in order; no longer leased; of keys none",                                       \
@@ -289,18 +293,88 @@
         { SQL_PUT_BACK_JOBS,                                                                                 \
           "as they were, unless they are there",                                                             \
           .jobs = "1/0/2",                                                                                   \
-          .params = { "{1,2,-3}", "{@11:00:00,@11:00:00,@11:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",      \
-                      "{@13:00:00,@13:00:00,@14:00:00}", "{1,1,2}", "{60,60,5}", "{x,y,z}", "{-1,0,0}",      \
-                      "{3,0,0}", "{2,0,0}", "{1,0,0}", "{5,NULL,NULL}", "{6,NULL,NULL}", "{q,NULL,NULL}",    \
-                      "{e,NULL,NULL}", "{k,NULL,NULL}", "{@13:30:00,NULL,NULL}", "{NULL,NULL,g}" },          \
+          .params = { "{1,2,-3}",                                                                            \
+                      "{@11:00:00,@11:00:00,@11:00:00}",                                                     \
+                      "{@13:00:00,@13:00:00,@14:00:00}",                                                     \
+                      "{@13:00:00,@13:00:00,@14:00:00}",                                                     \
+                      "{1,1,2}",                                                                             \
+                      "{60,60,5}",                                                                           \
+                      "{x,y,z}",                                                                             \
+                      "{-1,0,0}",                                                                            \
+                      "{3,0,0}",                                                                             \
+                      "{2,0,0}",                                                                             \
+                      "{1,0,0}",                                                                             \
+                      "{5,NULL,NULL}",                                                                       \
+                      "{6,NULL,NULL}",                                                                       \
+                      "{q,NULL,NULL}",                                                                       \
+                      "{e,NULL,NULL}",                                                                       \
+                      "{k,NULL,NULL}",                                                                       \
+                      "{@13:30:00,NULL,NULL}",                                                               \
+                      "{NULL,NULL,g}",                                                                       \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{7,0,0}",                                                                             \
+                      "{2,1,1}",                                                                             \
+                      "{@14:30:00,NULL,NULL}",                                                               \
+                      "{1,0,0}",                                                                             \
+                      "{0,0,0}" },                                                                           \
           .rows = "1 -1 1 -; 2 0 -3 \"g\"",                                                                  \
-          .left = "1/-1/1 wake=13:00:00 deliveries=3 nacks=2 additional_deliveries=1 attempts=5 backoff=6 "  \
+          .left = "1/-1/1 wake=13:00:00 delay=7 deliveries=3 nacks=2 additional_deliveries=1 replicate=2 "   \
+                  "attempts=5 backoff=6 "                                                                    \
                   "deadqueue=q "                                                                             \
                   "error=e; 1/0/2; "                                                                         \
                   "2/0/-3 ready=infinity expires=14:00:00 wake=14:00:00 retry=5 body=z",                     \
-          .query = "select unique_key, unique_until, (select group_key from pgdisque.job where id = -3) "    \
-                   "from pgdisque.job where id = 1",                                                         \
-          .found = "\"k\" 13:30:00 \"g\"" },                                                                 \
+          .query = "select unique_key, unique_until, (select group_key from pgdisque.job where id = -3), "   \
+                   "own_expires_at, unique_start, in_flow from pgdisque.job where id = 1",                   \
+          .found = "\"k\" 13:30:00 \"g\" 14:30:00 t -" },                                                    \
+        { SQL_PUT_BACK_JOBS,                                                                                 \
+          "in their workflows, unless their ends were counted, or the number is that of another job",        \
+          .setup = FLOW_JOBS(                                                                                \
+              "(1, null, null), (2, null, null), (3, null, 1::smallint), (4, null, null)") "; "              \
+                                                                                           "update "         \
+                                                                                           "pgdisque.flow_"  \
+                                                                                           "job set "        \
+                                                                                           "ended_at = "     \
+                                                                                           "now() where id " \
+                                                                                           "= 3; "           \
+                                                                                           "update "         \
+                                                                                           "pgdisque.flow_"  \
+                                                                                           "job set "        \
+                                                                                           "queue_id = 2 "   \
+                                                                                           "where id = 4",   \
+          .params = { "{1,2,3,4,5}",                                                                         \
+                      "{@11:00:00,@11:00:00,@11:00:00,@11:00:00,@11:00:00}",                                 \
+                      "{@13:00:00,@13:00:00,@13:00:00,@13:00:00,@13:00:00}",                                 \
+                      "{@13:00:00,@13:00:00,@13:00:00,@13:00:00,@13:00:00}",                                 \
+                      "{1,1,1,1,1}",                                                                         \
+                      "{60,60,60,60,60}",                                                                    \
+                      "{x,x,x,x,x}",                                                                         \
+                      "{0,0,0,0,0}",                                                                         \
+                      "{0,0,0,0,0}",                                                                         \
+                      "{0,0,0,0,0}",                                                                         \
+                      "{0,0,0,0,0}",                                                                         \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{}",                                                                                  \
+                      "{0,0,0,0,0}",                                                                         \
+                      "{1,1,1,1,1}",                                                                         \
+                      "{}",                                                                                  \
+                      "{0,0,0,0,0}",                                                                         \
+                      "{1,0,1,1,1}" },                                                                       \
+          .rows = "1 0 1 -; 1 0 2 -; 1 0 3 -; 1 0 4 -; 1 0 5 -",                                             \
+          .left = ANY,                                                                                       \
+          .query = "select string_agg(j.id || ':' || coalesce(j.in_flow::text, '') || ':' || "               \
+                   "coalesce(f.turn::text, ''), ' ' order by j.id) from pgdisque.job as j "                  \
+                   "left join pgdisque.flow_job as f on f.id = j.id",                                        \
+          .found = "1:true:1 2::0 3::0 4::0 5::" },                                                          \
         { SQL_PUT_BACK_JOBS, "nothing",                                                                      \
           .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", \
                       "{}", "{}" } },                                                                        \

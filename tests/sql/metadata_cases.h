@@ -40,7 +40,8 @@ static const struct stmt_case metadata_cases[] = {
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - {\"a\": \"b\"} t 9 f -", .left = ANY },
     { SQL_POP_FIRST, "with metadata", .jobs = "1/0/1 " METADATA, .params = { "1", FIRST, "1", NOW },
       .rows =
-          "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - {\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}]",
+          "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - {\"a\": \"b\"} {\"percent\": 5} [{\"at\": 1}] "
+          "0 1 - - -",
       .left = "" },
     { SQL_PUT_BACK_JOBS, "with metadata",
       .params = { "{1}",
@@ -63,7 +64,9 @@ static const struct stmt_case metadata_cases[] = {
                   "{NULL}",
                   "{\"{\\\"a\\\": \\\"b\\\"}\"}",
                   "{\"{\\\"percent\\\": 5}\"}",
-                  "{\"[{\\\"at\\\": 1}]\"}" },
+                  "{\"[{\\\"at\\\": 1}]\"}",
+                  "{0}",
+                  "{1}" },
       .rows = "1 0 1 -", .left = "1/0/1 " METADATA },
     { SQL_MOVE_FIRST, "with metadata", .jobs = "1/0/1 " METADATA,
       .params = { "1", FIRST, "1", NOW, "{2}", "{7}" }, .rows = ANY,

@@ -17,7 +17,7 @@ static void others_are_passed_over(void **state) {
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "1", NOW);
     CALL(a, SQL_POP_LAST, "1", "-1", "0", "1", NOW);
     assert_string_equal(CALL(b, SQL_POP_FIRST, "1", "-1", "0", "1", NOW),
-                        "0 2 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - -");
+                        "0 2 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - - 0 1 - - -");
     assert_string_equal(CALL(b, SQL_MOVE_LAST, "1", "-1", "0", "1", NOW, "{2}", "{9}"),
                         "1 0 4 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     assert_string_equal(CALL(b, SQL_MOVE_FIRST, "1", "-1", "0", "5", NOW, "{2}", "{8}"),
@@ -33,7 +33,7 @@ static void a_pop_that_failed_takes_nothing(void **state) {
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "5", NOW);
     assert_string_equal(sql(a, "rollback"), "");
     assert_string_equal(CALL(b, SQL_POP_LAST, "1", "-1", "0", "1", NOW),
-                        "0 5 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - -");
+                        "0 5 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - - - - 0 1 - - -");
 }
 
 /* claim_scan, which has taken its snapshot and waits for the lock 7 before it looks for jobs. */

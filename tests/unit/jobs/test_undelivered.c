@@ -18,7 +18,20 @@
 #include "queue/settings.h"
 
 /* Columns of pop_first.sql, and of put_back_jobs.sql. */
-enum { ROW_BODY = 7, ROW_ATTEMPTS = 9, ROW_BACKOFF, ROW_DEADQUEUE, ROW_ERROR, ROW_KEY, ROW_GROUP = 15 };
+enum {
+    ROW_BODY = 7,
+    ROW_ATTEMPTS = 9,
+    ROW_BACKOFF,
+    ROW_DEADQUEUE,
+    ROW_ERROR,
+    ROW_KEY,
+    ROW_GROUP = 15,
+    ROW_DELAY = 19,
+    ROW_REPLICATE,
+    ROW_OWN_END,
+    ROW_START,
+    ROW_IN_FLOW
+};
 enum {
     BACK_ID,
     BACK_BODY = 6,
@@ -28,7 +41,12 @@ enum {
     BACK_ERROR,
     BACK_KEY,
     BACK_UNTIL,
-    BACK_GROUP
+    BACK_GROUP,
+    BACK_DELAY = 21,
+    BACK_REPLICATE,
+    BACK_OWN_END,
+    BACK_START,
+    BACK_IN_FLOW
 };
 
 static struct op *const ops[] = { &op_move_first,     &op_move_last,    &op_put_back_jobs,
@@ -60,17 +78,22 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     struct job job;
 
     PQclear(result);
-    result = fake_rows(COL_POP_FIRST_ERRORS + 1);
+    result = fake_rows(COL_POP_FIRST_IN_FLOW + 1);
     for (int col = 0; col < ROW_BODY; col++)
         fake_set_int(result, 0, col, sizes[col], col == 1 ? 77 : 0);
     fake_set_bytes(result, 0, ROW_BODY, slice_str("body"));
     fake_set_int(result, 0, ROW_BODY + 1, 4, 2);
+    fake_set_int(result, 0, ROW_DELAY, 4, has_rest ? 8 : 0);
+    fake_set_int(result, 0, ROW_REPLICATE, 2, has_rest ? 3 : 1);
     if (has_rest) {
         fake_set_int(result, 0, ROW_ATTEMPTS, 4, 5);
         fake_set_int(result, 0, ROW_BACKOFF, 4, 6);
         fake_set_bytes(result, 0, ROW_DEADQUEUE, slice_str("dead"));
         fake_set_bytes(result, 0, ROW_ERROR, slice_str("oops"));
         fake_set_bytes(result, 0, ROW_KEY, slice_str("key"));
+        fake_set_int(result, 0, ROW_OWN_END, 8, 9);
+        fake_set_int(result, 0, ROW_START, 1, true);
+        fake_set_int(result, 0, ROW_IN_FLOW, 1, true);
     }
     if (group != NULL)
         fake_set_bytes(result, 0, ROW_GROUP, slice_str(group));
@@ -89,11 +112,15 @@ static bool is_text(int col, const char *want) {
     return want == NULL ? bytes.ptr == NULL : bytes.ptr != NULL && slice_equal(bytes, slice_str(want));
 }
 
+static int64_t put_back_value(int col) {
+    return fake_element(fake_sent(fake_write_conn(), 0), col, 0);
+}
+
 /* The statement that puts the job back is under way. */
 static void assert_put_back(const char *key) {
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ID, 0), 77);
+    assert_int_equal(put_back_value(BACK_ID), 77);
     assert_true(is_text(BACK_BODY, "body") && is_text(BACK_KEY, key) && is_text(BACK_UNTIL, NULL));
 }
 
@@ -117,8 +144,12 @@ static void test_put_back_as_it_was(void **state) {
     (void)state;
     undelivered_return_unsent(client_with(true));
     assert_put_back("key");
-    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ATTEMPTS, 0), 5);
-    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_BACKOFF, 0), 6);
+    assert_int_equal(put_back_value(BACK_ATTEMPTS), 5);
+    assert_int_equal(put_back_value(BACK_BACKOFF), 6);
+    assert_int_equal(put_back_value(BACK_DELAY), 8);
+    assert_int_equal(put_back_value(BACK_REPLICATE), 3);
+    assert_false(is_text(BACK_OWN_END, NULL));
+    assert_true(put_back_value(BACK_START) && put_back_value(BACK_IN_FLOW));
     assert_true(is_text(BACK_DEADQUEUE, "dead") && is_text(BACK_ERROR, "oops"));
     land();
     assert_int_equal(queue_named("q1")->counters.len, 1);
@@ -132,6 +163,9 @@ static void test_a_plain_one(void **state) {
     assert_put_back(NULL);
     for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
         assert_true(is_text(col, NULL));
+    assert_true(is_text(BACK_OWN_END, NULL));
+    assert_int_equal(put_back_value(BACK_REPLICATE), 1);
+    assert_false(put_back_value(BACK_START) || put_back_value(BACK_IN_FLOW));
     land();
 }
 
@@ -149,6 +183,9 @@ static void test_without_a_row(void **state) {
     assert_put_back(NULL);
     for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
         assert_true(is_text(col, NULL));
+    assert_true(is_text(BACK_OWN_END, NULL));
+    assert_int_equal(put_back_value(BACK_REPLICATE), 1);
+    assert_false(put_back_value(BACK_START) || put_back_value(BACK_IN_FLOW));
     land();
     settings_clear(q);
 }
@@ -216,7 +253,8 @@ static void test_another_job_has_its_key(void **state) {
     assert_put_back("key");
     fake_fail(fake_write_conn(), 0, "23505");
     assert_put_back(NULL);
-    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ATTEMPTS, 0), 5);
+    assert_int_equal(put_back_value(BACK_ATTEMPTS), 5);
+    assert_false(put_back_value(BACK_START));
     land();
     assert_int_equal(queue_named("q1")->counters.len, 1);
 }
