@@ -51,12 +51,13 @@ begin
           and j.id = k.id
           and j.in_flow is null
           and j.expires_at > clock_timestamp()
+          and not {{is_row_of_another(k)}}
         returning j.id, j.queue_id, j.rank, j.expires_at, j.retry, case when {{is_cancelled(j)}} then 3 end as outcome
     )
-    insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome)
+    insert into pgdisque.flow_job as f (id, queue_id, rank, expires_at, retry, outcome)
     select m.id, m.queue_id, m.rank, m.expires_at, m.retry, m.outcome
     from marked as m
-    on conflict on constraint flow_job_pkey do nothing;
+    {{take_over_flow()}};
     -- The change of a dead letter tells a session that revives it of the new row.
     with died as (
         update pgdisque.dead_job as d
@@ -65,11 +66,17 @@ begin
         where d.queue_id = any (array[k.queue_id])
           and d.rank = k.rank
           and d.id = k.id
-          and not exists (select from pgdisque.flow_job as f where f.id = any (array[d.id]))
+          and not exists (
+            select
+            from pgdisque.flow_job as f
+            where f.id = any (array[d.id]) and f.queue_id = d.queue_id and f.rank = d.rank
+          )
         returning d.id, d.queue_id, d.rank, d.expires_at, d.retry, d.error
     )
-    insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome, result, ended_at, is_settled)
-    select e.id, e.queue_id, e.rank, e.expires_at, e.retry, e.outcome, e.result, clock_timestamp(), true
+    insert into pgdisque.flow_job as f
+        (id, queue_id, rank, expires_at, retry, outcome, result, ended_at, is_settled)
+    select distinct on (e.id)
+        e.id, e.queue_id, e.rank, e.expires_at, e.retry, e.outcome, e.result, clock_timestamp(), true
     from (
         select r.id, r.queue_id, r.rank, r.expires_at, r.retry, 1 as outcome, r.result
         from pgdisque.api_keys(predecessors) as k
@@ -79,7 +86,7 @@ begin
         select d.id, d.queue_id, d.rank, d.expires_at, d.retry, 2, d.error
         from died as d
     ) as e
-    on conflict on constraint flow_job_pkey do nothing;
+    {{take_over_flow()}};
 end
 $$;
 
@@ -97,7 +104,10 @@ begin
         from (
             select g.id
             from pgdisque.flow_job as g
-            where g.id in (select k.id from pgdisque.api_keys(predecessors) as k)
+            where (g.id, g.queue_id, g.rank) in (
+                select k.id, k.queue_id, k.rank
+                from pgdisque.api_keys(predecessors) as k
+            )
             for key share of g
         ) as f;
         if coalesce(cardinality(ids), 0) >= wanted then

@@ -4,6 +4,9 @@
 -- Another session may have ended or marked a predecessor just now, which is not visible here. The request must be
 -- sent again if its predecessor is unknown. A predecessor may be a job of the same statement.
 --
+-- A job that was moved to another queue keeps its number. The row in flow_job is then that of the ended job in the
+-- former queue. If that end is counted, the job takes over the row. Until then the job is an unknown predecessor.
+--
 -- Arrays by the ordinal of the job, and windows over equal ids, stand in place of joins, which would compare each row
 -- with each.
 -- params: as add_rare, then $17 batch_id (0: none; also the id of a job of the batch), $18 on_fail (if a predecessor
@@ -49,12 +52,15 @@ marked as (
       and j.id = p.id
       and j.in_flow is null
       and j.expires_at > $23::timestamptz
+      and not {{is_row_of_another(p)}}
     returning j.queue_id, j.rank, j.id, j.expires_at, j.retry, case when {{is_cancelled(j)}} then 3 end as outcome
 ),
 known as materialized (
     select f.id, f.queue_id, f.rank, f.outcome, f.ended_at, f.after_failure
-    from pgdisque.flow_job as f
-    where f.id = any (array(select p.id from predecessor as p))
+    from predecessor as p
+    join pgdisque.flow_job as f on f.id = any (array[p.id])
+    where f.queue_id = p.queue_id
+      and f.rank = p.rank
     for key share of f
 ),
 missing as materialized (
@@ -98,13 +104,14 @@ past as (
     from died as d
 ),
 seen as (
-    insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome, result, ended_at, is_settled)
+    insert into pgdisque.flow_job as f
+        (id, queue_id, rank, expires_at, retry, outcome, result, ended_at, is_settled)
     select m.id, m.queue_id, m.rank, m.expires_at, m.retry, m.outcome, null::bytea, null::timestamptz, false
     from marked as m
     union all
     select p.id, p.queue_id, p.rank, p.expires_at, p.retry, p.outcome, p.result, $23::timestamptz, true
     from past as p
-    on conflict (id) do nothing
+    {{take_over_flow()}}
     returning id, outcome, ended_at
 ),
 state as (

@@ -303,6 +303,50 @@ static void test_an_element_comes_back(void **state) {
     assert_int_equal(batch_sum(batch, "done"), 0);
 }
 
+/* ---- moved predecessors ---- */
+
+/* The end of the job in its former queue, with the same number, is counted. */
+static bool end_is_settled(const char *id) {
+    return postgres_number(server.database,
+                           text_of("select count(*) from pgdisque.flow_job as f, pgdisque.api_keys("
+                                   "array['%s']) as k where f.id = k.id and f.is_settled",
+                                   id)) == 1;
+}
+
+/* The successor waits for the end of the job in its new queue. */
+static void follows_moved(const char *queue, const char *id) {
+    const char *successor = add_job(at[0], "movednext", queue, text_of("AFTER %s", id));
+    char *in_sql = postgres_query(server.database, text_of("select pgdisque.add_job_after('movednext', '%s', "
+                                                           "array['%s'])",
+                                                           queue, id));
+
+    assert_string_equal(job_field(at[0], successor, "state"), "waiting");
+    assert_string_equal(job_field(at[0], in_sql, "state"), "waiting");
+    expect(at[0], ":1", "ACKJOB %s", id);
+    EVENTUALLY(number(at[0], "QLEN movednext") == 2);
+    expect(at[0], text_of("[\"%s\" \"%s\"]", queue, queue), "LPOP movednext 2");
+    free(in_sql);
+}
+
+/* A moved job keeps its number. The successors of the job before the move have their predecessor's outcome. */
+static void test_moved_predecessors(void **state) {
+    const char *first = add_job(at[0], "moving", "x", "ATTEMPTS 1 RETRY 3600 DEADQUEUE movedover");
+
+    (void)state;
+    add_job(at[0], "movedlast", "y", text_of("AFTER %s ON FAIL continue", first));
+    get_job(at[0], "moving", "x");
+    expect(at[0], ":1", "NACK %s", first);
+    EVENTUALLY(number(at[0], "QLEN movedlast") == 1 && number(at[0], "QLEN movedover") == 1);
+    EVENTUALLY(end_is_settled(first));
+    follows_moved("dead", get_job(at[0], "movedover", "x"));
+    first = add_job(at[0], "renamed", "x", "RETRY 3600");
+    add_job(at[0], "movedlast", "y", text_of("AFTER %s", first));
+    expect(at[0], "+OK", "RENAME renamed renamedto");
+    EVENTUALLY(number(at[0], "QLEN movedlast") == 2 && number(at[0], "QLEN renamedto") == 1);
+    EVENTUALLY(end_is_settled(first));
+    follows_moved("renamed", get_job(at[0], "renamedto", "x"));
+}
+
 /* ---- many dependencies ---- */
 
 /* In a transaction: 1,000 jobs, and some that wait for all of them. Returns the reply of EXEC. */
@@ -353,6 +397,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_transaction_meets_another_session, servers_setup,
                                         servers_teardown),
         cmocka_unit_test_setup_teardown(test_an_element_comes_back, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_moved_predecessors, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_dependencies_are_limited, servers_setup, servers_teardown),
     };
 

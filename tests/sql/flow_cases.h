@@ -38,6 +38,11 @@
 #define FLOWS_NOW                                                                                 \
     "select string_agg(concat_ws(':', id, batch_id, outcome, is_settled), ' ' order by id) from " \
     "pgdisque.flow_job"
+/* The rows of predecessors, and the marks of their jobs. */
+#define MOVED_NOW                                                                                           \
+    "select string_agg(concat_ws(':', f.id, f.queue_id, f.batch_id, f.outcome, f.result, "                  \
+    "f.is_settled, f.turn, coalesce(j.in_flow::text, '')), ' ' order by f.id) from pgdisque.flow_job as f " \
+    "left join pgdisque.job as j on j.id = f.id where f.id <> 2"
 #define WAITING_NOW                                                                          \
     "select string_agg(concat_ws(':', id, pending, failed, outcome), ' ' order by id) from " \
     "pgdisque.waiting_job"
@@ -73,6 +78,37 @@
           "a predecessor that failed: cancelled",                                                            \
           .setup = FLOW_JOBS("(5, null, 2::smallint)") "; update pgdisque.flow_job set ended_at = now()",    \
           .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{5}", NOW, "false" },                      \
+          .rows = "1 6",                                                                                     \
+          .query = WAITING_NOW,                                                                              \
+          .found = "2:0:1:3" },                                                                              \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "a job of another queue has the number of a predecessor: its counted end gives way",               \
+          .jobs = "2/0/1; 2/0/4",                                                                            \
+          .setup = FLOW_JOBS("(1, 9, 2::smallint), (4, null, null)") "; update pgdisque.flow_job set "       \
+                                                                     "ended_at = now(), result = 'r', "      \
+                                                                     "is_settled = true where id = 1",       \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{2}", "{0}", "{1}", NOW, "false" },                      \
+          .rows = "1 2",                                                                                     \
+          .query = MOVED_NOW,                                                                                \
+          .found = "1:2:f:1:true 4:1:f:0:" },                                                                \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "the other end is not counted: the predecessor is unknown, and its row is unchanged",              \
+          .jobs = "2/0/1",                                                                                   \
+          .setup = FLOW_JOBS("(1, 9, 2::smallint)"),                                                         \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{2}", "{0}", "{1}", NOW, "false" },                      \
+          .rows = "1 3",                                                                                     \
+          .query = MOVED_NOW,                                                                                \
+          .found = "1:1:9:2:f:0:" },                                                                         \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "the predecessor is a dead letter of its new queue",                                               \
+          .setup =                                                                                           \
+              FLOW_JOBS("(1, null, 1::smallint)") "; update pgdisque.flow_job set ended_at = now(), "        \
+                                                  "is_settled = true; insert into pgdisque.dead_job (id, "   \
+                                                  "died_at, expires_at, queue_id, "                          \
+                                                  "retry, delay, deliveries, nacks, additional_deliveries, " \
+                                                  "rank, replicate, body) values "                           \
+                                                  "(1, now(), " LATER ", 2, 60, 0, 0, 0, 0, 0, 1, 'x')",     \
+          .params = { ADD_2("2", "0", "0"), "{1}", "{2}", "{0}", "{1}", NOW, "false" },                      \
           .rows = "1 6",                                                                                     \
           .query = WAITING_NOW,                                                                              \
           .found = "2:0:1:3" },                                                                              \

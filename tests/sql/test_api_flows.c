@@ -212,15 +212,38 @@ static void jobs_follow_a_revived_job(void **state) {
     does(a, "t", "select in_flow from pgdisque.job");
 }
 
+/* A retained job is named twice. Its number has the row of an ended job in another queue. */
+static void jobs_follow_a_moved_job(void **state) {
+    const char *id;
+
+    (void)state;
+    does(a, "", "select pgdisque.qconfig('q', 'retention', '100')");
+    id = sql(a, "select pgdisque.add_job('q', '1')");
+    done(a, "insert into pgdisque.flow_job (id, queue_id, rank, expires_at, retry, outcome, ended_at) "
+            "select id, 99, 0, expires_at, 60, 2, now() from pgdisque.job");
+    does(a, "error 22023", text_of("select pgdisque.add_job_after('r', '2', array['%s'])", id));
+    done(a, "update pgdisque.flow_job set is_settled = true");
+    does(a, "1", text_of("select pgdisque.ack_jobs(array['%s'])", id));
+    does(a, "t", text_of("select pgdisque.add_job_after('r', '2', array['%s', '%s']) is not null", id, id));
+    does(a, "1 t; - f", "select outcome, is_settled from pgdisque.flow_job where queue_id <> 99 order by id");
+    does(a, "queued", "select state from pgdisque.jobs where queue = 'r'");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(jobs_after_others_have_all_options), TEST(several_jobs_wait_for_the_same_jobs),
-        TEST(dead_letters_hold_and_cancel),       TEST(revived_jobs_count_again),
-        TEST(a_cancelled_batch_takes_no_jobs),    TEST(a_cancelled_job_of_a_batch_closes_it),
-        TEST(a_cancel_finds_new_inner_batches),   TEST(ends_of_new_predecessors_are_noted),
-        TEST(new_successors_hold_a_revived_job),  TEST(jobs_follow_a_revived_job),
+        TEST(jobs_after_others_have_all_options),
+        TEST(several_jobs_wait_for_the_same_jobs),
+        TEST(dead_letters_hold_and_cancel),
+        TEST(revived_jobs_count_again),
+        TEST(a_cancelled_batch_takes_no_jobs),
+        TEST(a_cancelled_job_of_a_batch_closes_it),
+        TEST(a_cancel_finds_new_inner_batches),
+        TEST(ends_of_new_predecessors_are_noted),
+        TEST(new_successors_hold_a_revived_job),
+        TEST(jobs_follow_a_revived_job),
+        TEST(jobs_follow_a_moved_job),
     };
 
     return run_sql_suite("api_flows", tests, sizeof(tests) / sizeof(tests[0]));
