@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "http/reply_json.h"
 #include "http/reply_scan.h"
+#include "jobs/undelivered.h"
 #include "net/client.h"
 #include "net/client_memory.h"
 #include "net/connection.h"
@@ -19,9 +20,10 @@ struct gateway {
     struct bufferevent *stream;
     struct buf replies; /* bytes that are not passed on */
     struct reply_scan scan;
-    uint64_t client_id; /* 0: there were too many clients */
-    size_t awaited;     /* replies that are still to come, that to HELLO included */
-    bool entered;       /* the reply to HELLO was read */
+    struct undelivered_list unsent; /* deliveries in replies that are not passed on */
+    uint64_t client_id;             /* 0: there were too many clients */
+    size_t awaited;                 /* replies that are still to come, that to HELLO included */
+    bool entered;                   /* the reply to HELLO was read */
     void (*done)(void *arg, enum gateway_result result, struct slice replies);
     void *arg;
 };
@@ -34,7 +36,19 @@ static void gateway_count_replies(const struct gateway *g) {
         client_count_replies(c, g->replies.cap);
 }
 
+/* libevent closes the socket later, and the client may write to it until then. */
+static void return_jobs(struct gateway *g) {
+    struct client *c = client_by_id(g->client_id);
+
+    shutdown(bufferevent_getfd(g->stream), SHUT_RDWR);
+    if (c != NULL)
+        undelivered_gateway_closed(c);
+    else
+        undelivered_list_return(&g->unsent);
+}
+
 void gateway_close(struct gateway *g) {
+    return_jobs(g);
     bufferevent_free(g->stream);
     buf_free(&g->replies);
     gateway_count_replies(g);
@@ -140,9 +154,15 @@ struct gateway *gateway_open(struct event_base *base, const struct gateway_call 
     bufferevent_enable(g->stream, EV_READ | EV_WRITE);
     c = client_accept_for(ends[1], call->peer, call->own);
     g->client_id = c == NULL ? 0 : c->id;
+    if (c != NULL)
+        c->to_pass_on = &g->unsent;
     if (c != NULL && call->as != NULL)
         connection_log_in_or_close(c, call->as);
     return g;
+}
+
+void gateway_take_unsent(struct gateway *g, struct undelivered_list *to) {
+    undelivered_list_take(to, &g->unsent, client_by_id(g->client_id));
 }
 
 bool gateway_has_entered(const struct gateway *g) {

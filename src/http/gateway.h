@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include "acl/user.h"
 #include "base/util.h"
+#include "jobs/undelivered.h"
 
 /*
  * Runs commands for HTTP requests. A gateway is a client of this server over a pair of sockets. All rules of clients
@@ -44,7 +45,9 @@ bool gateway_has_entered(const struct gateway *g);
 struct user *gateway_user(const struct gateway *g);
 /* Sends a command. The words are copied. */
 void gateway_send(struct gateway *g, const struct slice *words, size_t count);
-/* Disconnects the client. A command that has begun is not undone. */
+/* Moves the deliveries in the replies to an empty list. Call it in done(), before it replies to the request. */
+void gateway_take_unsent(struct gateway *g, struct undelivered_list *to);
+/* Disconnects the client. A command that has begun is not undone, but jobs in replies that were not taken are put back. */
 void gateway_close(struct gateway *g);
 
 #endif

@@ -235,11 +235,25 @@ int http_conn_fd(const struct http_conn *c) {
     return (int)bufferevent_getfd(evhttp_connection_get_bufferevent(c->evcon));
 }
 
+static struct evbuffer *http_output(struct evhttp_connection *evcon) {
+    return bufferevent_get_output(evhttp_connection_get_bufferevent(evcon));
+}
+
+/* From the first byte of the reply on, the client may have received the jobs in it. */
+static void on_http_written(struct evbuffer *output, const struct evbuffer_cb_info *info, void *arg) {
+    struct http_conn *c = arg;
+
+    (void)output;
+    if (info->n_deleted > 0)
+        undelivered_list_forget(&c->unsent);
+}
+
 static void on_http_close(struct evhttp_connection *evcon, void *arg) {
     struct http_conn *c = arg;
 
-    (void)evcon;
     conns.on_close(c);
+    evbuffer_remove_cb(http_output(evcon), on_http_written, c);
+    undelivered_list_return(&c->unsent);
     /* If evhttp cannot write a part of a reply, it takes the request off the connection and leaves it to its user. */
     if (c->req != NULL && evhttp_request_get_connection(c->req) == NULL)
         evhttp_request_free(c->req);
@@ -268,6 +282,7 @@ static struct http_conn *http_conn_add(struct evhttp_connection *evcon) {
     c->readable = event_new(conns.base, http_conn_fd(c), EV_READ, on_http_readable, c);
     socket_names(http_conn_fd(c), false, c->peer, c->own, sizeof c->peer);
     list_push_back(&conns.open, &c->in_open);
+    evbuffer_add_cb(http_output(evcon), on_http_written, c);
     evhttp_connection_set_closecb(evcon, on_http_close, c);
     return c;
 }

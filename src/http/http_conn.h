@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/util.h"
 #include "http/page_session.h"
+#include "jobs/undelivered.h"
 
 /*
  * The connections of HTTP: their bound, their deadlines, and their end.
@@ -28,12 +29,13 @@ struct http_conn {
     struct list in_open;
     struct list in_waiting; /* the request waits for a turn with time for it */
     struct evhttp_connection *evcon;
-    struct evhttp_request *req;  /* the request in progress; NULL: none */
-    int64_t began_us;            /* clock_mono() when it arrived */
-    struct gateway *run;         /* its commands; NULL: none */
-    struct event_stream *events; /* the stream of events that is its reply; NULL: none */
-    struct event *readable;      /* watches the socket during a request */
-    bool is_single;              /* the request is one command, and the reply is that to the command */
+    struct evhttp_request *req;     /* the request in progress; NULL: none */
+    int64_t began_us;               /* clock_mono() when it arrived */
+    struct gateway *run;            /* its commands; NULL: none */
+    struct undelivered_list unsent; /* deliveries in the reply, until its first byte is written */
+    struct event_stream *events;    /* the stream of events that is its reply; NULL: none */
+    struct event *readable;         /* watches the socket during a request */
+    bool is_single;                 /* the request is one command, and the reply is that to the command */
     /* Sends the commands of the request when it is logged in; NULL: they are sent. */
     void (*on_login)(struct http_conn *c);
     /* Replies to the request, from the replies to its commands. */

@@ -178,17 +178,24 @@ struct gateway *http_run_open(struct http_conn *c,
 
 /* ---- runs ---- */
 
-static void run_end(struct http_conn *c, enum gateway_result result, struct slice replies) {
-    struct gateway *run = c->run;
+static void run_answer(struct http_conn *c, struct gateway *run, struct slice replies) {
     struct slice error;
 
-    c->run = NULL;
-    if (result != GATEWAY_REPLIED)
-        http_run_reply_failure(c, result, replies);
-    else if (c->is_single && reply_is_error(replies, &error))
+    gateway_take_unsent(run, &c->unsent);
+    if (c->is_single && reply_is_error(replies, &error))
         reply_error_of_command(c, http_error_status(error), error);
     else
         c->answer(c, replies);
+}
+
+static void run_end(struct http_conn *c, enum gateway_result result, struct slice replies) {
+    struct gateway *run = c->run;
+
+    c->run = NULL;
+    if (result == GATEWAY_REPLIED)
+        run_answer(c, run, replies);
+    else
+        http_run_reply_failure(c, result, replies);
     gateway_close(run);
 }
 

@@ -1,6 +1,7 @@
 /* Jobs that clients did not receive: ends their leases, or puts back copies of jobs that list commands removed. */
 #include "jobs/undelivered.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,12 +144,22 @@ static void delivery_forget(struct client *c, const struct delivery *d) {
     copy_free(d->copy);
 }
 
+static void undelivered_list_add(struct undelivered_list *l, struct delivery d) {
+    if (l->count == l->cap) {
+        l->cap = l->cap == 0 ? 4 : l->cap * 2;
+        l->deliveries = xrealloc(l->deliveries, l->cap * sizeof *l->deliveries);
+    }
+    l->deliveries[l->count++] = d;
+}
+
 void undelivered_written(struct client *c) {
     size_t left = 0;
 
     for (size_t i = 0; i < c->unsent_count; i++) {
         if (c->unsent[i].holder != NULL)
             c->unsent[left++] = c->unsent[i];
+        else if (c->to_pass_on != NULL)
+            undelivered_list_add(c->to_pass_on, c->unsent[i]);
         else
             delivery_forget(c, &c->unsent[i]);
     }
@@ -356,8 +367,49 @@ static void return_delivery(struct delivery *d) {
     }
 }
 
+/* A gateway passes on all replies or none. */
+static bool is_unsent(const struct client *c, const struct delivery *d) {
+    return d->holder != NULL || d->offset >= c->bytes_out || c->to_pass_on != NULL;
+}
+
 void undelivered_return_unsent(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++)
-        if (c->unsent[i].holder != NULL || c->unsent[i].offset >= c->bytes_out)
+        if (is_unsent(c, &c->unsent[i]))
             return_delivery(&c->unsent[i]);
+}
+
+/* ---- jobs for gateways ---- */
+
+static void undelivered_list_clear(struct undelivered_list *l) {
+    free(l->deliveries);
+    *l = (struct undelivered_list){ 0 };
+}
+
+void undelivered_list_return(struct undelivered_list *l) {
+    for (size_t i = 0; i < l->count; i++)
+        return_delivery(&l->deliveries[i]);
+    undelivered_list_clear(l);
+}
+
+void undelivered_list_forget(struct undelivered_list *l) {
+    for (size_t i = 0; i < l->count; i++)
+        if (l->deliveries[i].copy != NULL)
+            copy_free(l->deliveries[i].copy);
+    undelivered_list_clear(l);
+}
+
+void undelivered_list_take(struct undelivered_list *to, struct undelivered_list *from, struct client *c) {
+    assert(to->count == 0);
+    for (size_t i = 0; c != NULL && i < from->count; i++)
+        if (from->deliveries[i].copy != NULL)
+            memory_leave(&c->share, MEMORY_UNSENT, from->deliveries[i].copy->bytes);
+    *to = *from;
+    *from = (struct undelivered_list){ 0 };
+}
+
+void undelivered_gateway_closed(struct client *c) {
+    undelivered_list_return(c->to_pass_on);
+    undelivered_return_unsent(c);
+    undelivered_forget(c);
+    c->to_pass_on = NULL;
 }

@@ -112,6 +112,8 @@ struct client {
     size_t unsent_count;
     size_t unsent_placed; /* the first of them have no holder */
     size_t unsent_cap;
+    /* where they go when their replies are written to a gateway, see undelivered.h; NULL: no gateway */
+    struct undelivered_list *to_pass_on;
 };
 
 struct client_hooks {

@@ -247,6 +247,75 @@ static void test_placed_in_any_order(void **state) {
     assert_true(batch_idle());
 }
 
+/* The client has written the reply of this element to its gateway. */
+static struct client *client_of_gateway(struct undelivered_list *unsent) {
+    struct client *c = client_with(true);
+
+    c->to_pass_on = unsent;
+    c->bytes_out += 100;
+    undelivered_written(c);
+    assert_int_equal(c->unsent_count, 0);
+    assert_int_equal(unsent->count, 1);
+    assert_true(c->share.kinds[MEMORY_UNSENT] > 0);
+    return c;
+}
+
+static void test_gateway_closes(void **state) {
+    struct undelivered_list unsent = { 0 };
+    struct client *c = client_of_gateway(&unsent);
+
+    (void)state;
+    undelivered_gateway_closed(c);
+    assert_null(c->to_pass_on);
+    assert_int_equal(c->share.kinds[MEMORY_UNSENT], 0);
+    assert_put_back("key");
+    land();
+}
+
+/* A part of the reply is written, but no gateway passes on a part. */
+static void test_gateway_closes_within_a_reply(void **state) {
+    struct undelivered_list unsent = { 0 };
+    struct client *c = client_with(true);
+
+    (void)state;
+    c->to_pass_on = &unsent;
+    c->bytes_out += 100;
+    undelivered_gateway_closed(c);
+    assert_int_equal(c->unsent_count, 0);
+    assert_put_back("key");
+    land();
+}
+
+/* The gateway may pass on the replies of a client that was freed. */
+static void test_client_of_gateway_closes(void **state) {
+    struct undelivered_list unsent = { 0 };
+    struct client *c = client_of_gateway(&unsent);
+
+    (void)state;
+    undelivered_return_unsent(c);
+    undelivered_forget(c);
+    assert_int_equal(c->share.kinds[MEMORY_UNSENT], 0);
+    c->to_pass_on = NULL;
+    assert_true(batch_idle());
+    undelivered_list_return(&unsent);
+    assert_int_equal(unsent.count, 0);
+    assert_put_back("key");
+    land();
+}
+
+static void test_gateway_passes_on(void **state) {
+    struct undelivered_list unsent = { 0 }, taken = { 0 };
+    struct client *c = client_of_gateway(&unsent);
+
+    (void)state;
+    undelivered_list_take(&taken, &unsent, c);
+    assert_int_equal(c->share.kinds[MEMORY_UNSENT], 0);
+    undelivered_gateway_closed(c);
+    undelivered_list_forget(&taken);
+    assert_int_equal(memory_all.kinds[MEMORY_UNSENT], 0);
+    assert_true(batch_idle());
+}
+
 static void test_another_job_has_its_key(void **state) {
     (void)state;
     undelivered_return_unsent(client_with(true));
@@ -433,6 +502,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_behind_another_reply, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_after_another_reply, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_placed_in_any_order, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_gateway_closes, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_gateway_closes_within_a_reply, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_client_of_gateway_closes, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_gateway_passes_on, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_another_job_has_its_key, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, getters_setup, stop),
         cmocka_unit_test_setup_teardown(test_locked_for_good, getters_setup, stop),
