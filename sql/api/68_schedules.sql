@@ -153,6 +153,7 @@ begin
         when wrong is not null then 'ERR bad cron: ' || wrong
         when octet_length(name) > 65536 or octet_length(queue) > 65536
             then 'ERR the name of a schedule or a queue is longer than 65536 bytes'
+        when name = '' then 'ERR the name of the schedule is empty'
         when queue = '' then 'ERR the name of the queue is empty'
         when octet_length(job) > 67108864 then 'ERR job is longer than 67108864 bytes'
         when maxlen < 1 then 'ERR MAXLEN must be a positive number'

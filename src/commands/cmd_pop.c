@@ -304,11 +304,17 @@ void cmd_rpop(struct req *r) {
     pop(r, END_RIGHT);
 }
 
+/* A pop that waits for an element of a queue without a name would wait for ever. */
+static bool sources_have_names_or_reply(struct list_take *t) {
+    return !t->blocks || args_queues_or_reply(t->req, t->keys, t->key_count);
+}
+
 static void blocking_pop(struct req *r, enum list_end from) {
     struct list_take *t = list_take_new(r, &named, from);
 
     t->key_count = (size_t)r->argc - 2;
-    if (args_sources_or_reply(r, t->key_count) && pop_take_timeout(t, r->argc - 1))
+    if (args_sources_or_reply(r, t->key_count) && pop_take_timeout(t, r->argc - 1) &&
+        sources_have_names_or_reply(t))
         pop_begin(t);
 }
 
@@ -382,7 +388,7 @@ void cmd_lmpop(struct req *r) {
 void cmd_blmpop(struct req *r) {
     struct list_take *t = list_take_new(r, &named_many, END_NONE);
 
-    if (pop_take_timeout(t, 1) && take_many(t, 2))
+    if (pop_take_timeout(t, 1) && take_many(t, 2) && sources_have_names_or_reply(t))
         pop_begin(t);
 }
 
@@ -398,7 +404,7 @@ static struct list_take *move_new(struct req *r, const struct pop_form *form, en
 }
 
 static void move_begin(struct list_take *t) {
-    if (args_queue_or_reply(t->req, t->to))
+    if (sources_have_names_or_reply(t) && args_queue_or_reply(t->req, t->to))
         pop_begin(t);
 }
 

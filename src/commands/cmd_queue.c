@@ -173,7 +173,7 @@ void cmd_getjob(struct req *r) {
     struct get_options o = { .count = 1 };
     int64_t timeout_ms;
     struct taker *taker;
-    int from;
+    int from, queues;
 
     if (!args_parse_or_reply(r, 1, &get_spec, &o, &from))
         return;
@@ -181,8 +181,9 @@ void cmd_getjob(struct req *r) {
         usage_error(r, SYNTAX_ERROR ": FROM and the name of a queue are missing");
         return;
     }
-    if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)) ||
-        !getjob_order_or_reply(r, &o, r->argc - from - 1))
+    queues = r->argc - from - 1;
+    if (!args_sources_or_reply(r, (size_t)queues) ||
+        !args_queues_or_reply(r, &r->argv[from + 1], (size_t)queues) || !getjob_order_or_reply(r, &o, queues))
         return;
     if (req_in_txn(r)) {
         get_in_txn(r, from + 1, o.count, form_of(&o));

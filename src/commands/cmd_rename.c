@@ -248,9 +248,11 @@ void cmd_rename(struct req *r) {
 
     if (from == NULL || (from->id == 0 && !req_in_txn(r)))
         no_such_key(r);
+    else if (!args_queues_or_reply(r, &r->argv[1], 2))
+        return;
     else if (slice_equal(r->argv[1], r->argv[2]))
         rename_same(r, from);
-    else if (args_queue_or_reply(r, r->argv[2]))
+    else
         rename_start(r, from);
 }
 

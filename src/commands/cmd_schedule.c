@@ -128,6 +128,12 @@ static void schedule_change(struct req *r, struct op *op, size_t bytes) {
     batch_add_row(&r->task, queue_rights_are_all(r) ? op : &op_find_schedule);
 }
 
+static bool schedule_name_or_reply(struct req *r) {
+    if (r->argv[1].len == 0)
+        req_error(r, "ERR the name of the schedule is empty");
+    return r->argv[1].len > 0;
+}
+
 void cmd_schedule(struct req *r) {
     struct schedule_options opt = {
         .add = ADD_OPTIONS_UNSAID,
@@ -138,7 +144,7 @@ void cmd_schedule(struct req *r) {
     const char *conflict;
     int end;
 
-    if (!args_parse_or_reply(r, 5, spec(), &opt, &end) ||
+    if (!schedule_name_or_reply(r) || !args_parse_or_reply(r, 5, spec(), &opt, &end) ||
         !headers_or_reply(r, &opt.add.header_pairs, &opt.add.headers) ||
         !read_cron_or_reply(r, r->argv[2], &cron))
         return;

@@ -163,6 +163,13 @@ bool args_queue_or_reply(struct req *r, struct slice name) {
     return false;
 }
 
+bool args_queues_or_reply(struct req *r, const struct slice *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!args_queue_or_reply(r, names[i]))
+            return false;
+    return true;
+}
+
 bool args_patterns_or_reply(struct req *r, int from, int max) {
     if (r->argc - from > max) {
         req_error(r, "LIMIT no more than %d patterns at once", max);

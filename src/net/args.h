@@ -81,6 +81,8 @@ bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_
  * request. */
 #define NAME_EMPTY "ERR the name of the queue is empty"
 bool args_queue_or_reply(struct req *r, struct slice name) MUST_CHECK;
+/* The same for count names, also of a command that would wait for a job of such a queue. */
+bool args_queues_or_reply(struct req *r, const struct slice *names, size_t count) MUST_CHECK;
 /* The same as args_fit_or_reply() for the patterns argv[from ..) and their number, at most max. */
 bool args_patterns_or_reply(struct req *r, int from, int max) MUST_CHECK;
 

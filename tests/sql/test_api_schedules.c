@@ -145,6 +145,7 @@ static void a_wrong_schedule_is_refused(void **state) {
         "'s', null, 'q', 'x'",
         "'s', '@daily', null, 'x'",
         "'s', '@daily', 'q', null::text",
+        "'', '@daily', 'q', 'x'",
         "'s', '@daily', '', 'x'",
         "repeat('s', 65537), '@daily', 'q', 'x'",
         "'s', '@daily', repeat('q', 65537), 'x'",
