@@ -10,6 +10,7 @@
 #include "commands/dispatch.h"
 #include "commands/laravel.h"
 #include "config/config.h"
+#include "jobs/add_options.h"
 #include "jobs/bulk_in_txn.h"
 #include "jobs/list_life.h"
 #include "jobs/take_in_txn.h"
@@ -403,8 +404,21 @@ static struct list_take *move_new(struct req *r, const struct pop_form *form, en
     return t;
 }
 
+/* True if the destination takes an element, as for LPUSH. A move that waits is not checked again when an element comes.
+ * A move inside one list adds no element. */
+static bool move_allowed_or_reply(struct list_take *t) {
+    const struct queue *to = queue_find(t->to);
+    const char *refusal = NULL;
+
+    if (to != NULL)
+        refusal = addjob_move_refusal(to, slice_equal(t->keys[0], t->to) ? 0 : 1);
+    if (refusal != NULL)
+        req_error(t->req, "%s", refusal);
+    return refusal == NULL;
+}
+
 static void move_begin(struct list_take *t) {
-    if (sources_have_names_or_reply(t) && args_queue_or_reply(t->req, t->to))
+    if (sources_have_names_or_reply(t) && args_queue_or_reply(t->req, t->to) && move_allowed_or_reply(t))
         pop_begin(t);
 }
 

@@ -7,6 +7,7 @@
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "jobs/add_options.h"
 #include "jobs/bulk.h"
 #include "jobs/claim_ahead.h"
 #include "jobs/expire.h"
@@ -114,12 +115,20 @@ static void move_apart(struct renaming *n) {
     batch_add_row(&n->req->task, &op_rename_large);
 }
 
+/* The target loses its own jobs, so it grows by the difference. */
+static const char *rename_refusal(const struct renaming *n) {
+    if ((n->to->pause & PAUSE_IN) || queue_is_shut(n->from))
+        return "PAUSED Queue paused, try later";
+    return addjob_move_refusal(n->to, queue_len(n->from) - queue_len(n->to));
+}
+
 static void move(struct renaming *n) {
     struct req *r = n->req;
+    const char *refusal = rename_refusal(n);
 
-    if ((n->to->pause & PAUSE_IN) || queue_is_shut(n->from)) {
+    if (refusal != NULL) {
         rename_left(n);
-        req_error(r, "PAUSED Queue paused, try later");
+        req_error(r, "%s", refusal);
         return;
     }
     n->sign = has_other_consume_end(n) ? -1 : 1;

@@ -196,6 +196,14 @@ const char *addjob_refusal(const struct queue *q, const struct add_options *o, i
     return NULL;
 }
 
+const char *addjob_move_refusal(const struct queue *q, int64_t growth) {
+    struct add_options o = ADD_OPTIONS_UNSAID;
+
+    if (growth > 0)
+        o.maxlen = setting_in_force(q, SETTING_MAXLEN);
+    return addjob_refusal(q, &o, growth);
+}
+
 void addjob_write_rare(struct buf *b, const struct add_options *o) {
     json_begin(b);
     if (o->headers.ptr != NULL && !json_add_value(b, SLICE("headers"), o->headers))

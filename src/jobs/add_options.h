@@ -118,6 +118,9 @@ bool addjob_allow_or_reply(struct req *r, const struct add_options *o, struct sl
 const char *addjob_conflict(const struct add_options *o, struct slice queue);
 /* The error if the queue refuses count jobs, because of MAXLEN or a pause. NULL: none. */
 const char *addjob_refusal(const struct queue *q, const struct add_options *o, int64_t count);
+/* The same for jobs of other queues that come to q by a command without options. growth: the jobs that q has then, less
+ * the jobs that it has now. If q does not grow, its maxlen does not matter. */
+const char *addjob_move_refusal(const struct queue *q, int64_t growth);
 
 /* True for jobs that expire in the order of their positive numbers, or never. They need no wake_at. */
 bool addjob_is_plain(const struct add_options *o);
