@@ -242,7 +242,7 @@ static void list_channels(struct req *r) {
 static void count_listeners(struct req *r) {
     if (!args_names_or_reply(r, 2, NAMES_IN_A_TURN))
         return;
-    reply_map(r, (size_t)r->argc - 2);
+    reply_array(r, 2 * ((size_t)r->argc - 2));
     for (int i = 2; i < r->argc; i++) {
         reply_bulk(r, r->argv[i]);
         reply_int(r, pubsub_may_see(r, r->argv[i]) ? (int64_t)pubsub_listeners(r->argv[i]) : 0);
