@@ -3,6 +3,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "commands/one_queue.h"
 #include "net/args.h"
 #include "net/usage.h"
 #include "queue/observer.h"
@@ -152,6 +153,8 @@ static void qconfig_set(struct req *r) {
     for (int i = FIRST; i < r->argc; i += 2)
         if (!take_or_reply(c, i))
             return;
+    if (!one_queue_or_reply(r))
+        return;
     if (c->deadqueue.len > 0 && queues_are_full()) {
         req_db_error(r, &queues_full_error);
         return;

@@ -6,6 +6,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "commands/one_queue.h"
 #include "config/config.h"
 #include "jobs/claim_ahead.h"
 #include "jobs/take_in_txn.h"
@@ -377,6 +378,8 @@ void cmd_pause(struct req *r) {
         usage_error(r, SYNTAX_ERROR ": the options are in, out, all, none, state and bcast");
         return;
     }
+    if (!one_queue_or_reply(r))
+        return;
     /* A peer may have changed the pause just now. */
     if (changes && (flags != now || node_has_peers())) {
         if (args_queue_or_reply(r, r->argv[1]))

@@ -80,6 +80,25 @@ static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t co
     return mover->err[0] == '\0' || export_stop(x, "pgdisque", mover->err) ? moved : -1;
 }
 
+/* PAUSE refuses a name with * or ? if no queue has it. GETJOB makes a queue of that name, whose special bytes it takes with
+ * a backslash. The queue has no jobs yet. */
+static void make_aside(struct export *x, const char *aside) {
+    char *escaped = xmalloc(2 * strlen(aside) + 1);
+    size_t len = 0;
+
+    for (const char *p = aside; *p != '\0'; p++) {
+        if (strchr("*?\\", *p) != NULL)
+            escaped[len++] = '\\';
+        escaped[len++] = *p;
+    }
+    escaped[len] = '\0';
+    if (strpbrk(aside, "*?") != NULL) {
+        redis_pipe_put(&x->from, "GETJOB NOHANG FROM %s", escaped);
+        redis_pipe_skip(&x->from, 1);
+    }
+    free(escaped);
+}
+
 /* Moves a batch to the separate queue and returns the number of moved jobs, or -1. The separate queue is paused OUT, so
  * that consumers with patterns get no job of the batch. It stays paused, because another export may be moving jobs. If
  * the queue has no jobs, nothing is made. The jobs keep their order, although several connections move
@@ -94,6 +113,7 @@ static int64_t move_aside(struct export *x, const char *name, const struct expor
     if (moved <= 0)
         return moved;
     moved = 0;
+    make_aside(x, p->aside);
     redis_pipe_put(&x->from, "PAUSE %s out", p->aside);
     redis_pipe_skip(&x->from, 1);
     if (!is_well(x))

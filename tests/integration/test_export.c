@@ -233,6 +233,16 @@ static int take_awaited(struct wire *w, int *seen) {
     return 1;
 }
 
+/* PAUSE takes the name of the separate queue only because the export has made that queue. */
+static void test_name_like_a_pattern(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    add_jobs("star*", 0, 3);
+    EXPORT(0, "3\tstar*\n", "--queue", "star\\*");
+    expect(r, ":3", "LLEN star*");
+    expect(q, ":0", "QLEN star*");
+}
+
 /* Two at once, and producers and consumers on both sides, by a pattern as well. */
 static void test_two_follow(void **state) {
     static const char *const words[] = { "--follow", "--batch", "20", "--queue", "two*", NULL };
@@ -281,6 +291,7 @@ int main(void) {
         cmocka_unit_test(test_user),
         cmocka_unit_test(test_noted),
         cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_name_like_a_pattern),
         cmocka_unit_test(test_two_follow),
     };
 
