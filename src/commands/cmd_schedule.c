@@ -107,11 +107,23 @@ static const struct arg_spec *spec(void) {
     return &spec;
 }
 
+/* True if the arguments after the first field of the expression look like its other fields. */
+static bool cron_is_unquoted(const struct req *r) {
+    static const char characters[] = "0123456789*?/,-";
+    struct slice next = r->argv[3];
+
+    for (size_t i = 0; i < next.len; i++)
+        if (memchr(characters, next.ptr[i], sizeof characters - 1) == NULL)
+            return false;
+    return r->argc > 5 && next.len > 0;
+}
+
 static bool read_cron_or_reply(struct req *r, struct slice text, struct cron_expr *e) {
     char error[400];
 
     if (!cron_parse(text, e, error, sizeof error)) {
-        req_error(r, "ERR bad cron: %s", error);
+        req_error(r, "ERR bad cron: %s%s", error,
+                  cron_is_unquoted(r) ? ". The expression is one argument: put it in quotes" : "");
         return false;
     }
     if (!timezone_exists(e->zone)) {
@@ -144,9 +156,9 @@ void cmd_schedule(struct req *r) {
     const char *conflict;
     int end;
 
-    if (!schedule_name_or_reply(r) || !args_parse_or_reply(r, 5, spec(), &opt, &end) ||
-        !headers_or_reply(r, &opt.add.header_pairs, &opt.add.headers) ||
-        !read_cron_or_reply(r, r->argv[2], &cron))
+    if (!schedule_name_or_reply(r) || !read_cron_or_reply(r, r->argv[2], &cron) ||
+        !args_parse_or_reply(r, 5, spec(), &opt, &end) ||
+        !headers_or_reply(r, &opt.add.header_pairs, &opt.add.headers))
         return;
     if (!addjob_allow_or_reply(r, &opt.add, r->argv[3]) ||
         (opt.overlap == OVERLAP_REPLACE && !queue_rights_allow_or_reply(r, ACL_READ_WRITE, r->argv[3])))
