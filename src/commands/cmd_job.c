@@ -432,7 +432,7 @@ struct working_options {
 
 static const struct arg_option working_words[] = {
     { "PROGRESS", ARG_INT, offsetof(struct working_options, percent), 0, 100,
-      "ERR PROGRESS must be a number from 0 to 100" },
+      "ERR PROGRESS must be a whole number from 0 to 100" },
     { "TEXT", ARG_BYTES, offsetof(struct working_options, text), 0, PROGRESS_TEXT_MAX,
       "ERR TEXT must have at most 512 bytes" },
 };

@@ -45,7 +45,7 @@ void cmd_reprioritize(struct req *r) {
     int64_t priority;
 
     if (!parse_int_strict(r->argv[1], &priority) || priority < 0 || priority > 255) {
-        usage_invalid(r, 1, "ERR PRIORITY must be between 0 and 255");
+        usage_invalid(r, 1, "ERR PRIORITY must be a whole number between 0 and 255");
         return;
     }
     if (!job_ids_or_reply(r, 2, r->argc))

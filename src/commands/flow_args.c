@@ -1,6 +1,7 @@
 /* The arguments of AFTER and BATCH: job IDs, and earlier commands of a transaction. */
 #include "commands/flow_args.h"
 
+#include "base/log.h"
 #include "batch/client_txn.h"
 #include "commands/cmd_batch.h"
 #include "commands/dispatch.h"
@@ -8,6 +9,8 @@
 #include "jobs/id_list.h"
 #include "queue/queue_rights.h"
 
+/* Maximum bytes of a word that an error quotes. */
+#define FLOW_WORD_SHOWN 64
 #define TOO_MANY "LIMIT a job waits for at most 1000 other jobs"
 
 static bool flow_args_is_number(struct slice text) {
@@ -151,7 +154,8 @@ static bool flow_on_or_reply(struct req *r, struct add_flow *f) {
         if (slice_is(f->on.words[1], words[i]))
             return true;
     }
-    usage_error(r, SYNTAX_ERROR ": ON FAIL must be cancel, continue or hold");
+    usage_error(r, SYNTAX_ERROR ": ON FAIL must be cancel, continue or hold: got %s",
+                log_escape(f->on.words[slice_is(f->on.words[0], "FAIL")], FLOW_WORD_SHOWN));
     return false;
 }
 

@@ -31,7 +31,7 @@ static const struct arg_option addjob_words[] = {
     { "MAXLEN", ARG_INT, offsetof(struct add_options, maxlen), 1, INT64_MAX,
       "ERR MAXLEN must be a positive number" },
     { "PRIORITY", ARG_INT, offsetof(struct add_options, priority), 0, 255,
-      "ERR PRIORITY must be between 0 and 255" },
+      "ERR PRIORITY must be a whole number between 0 and 255" },
     { "UNIQUE", ARG_BYTES, offsetof(struct add_options, unique), 1, UNIQUE_MAX, UNIQUE_ERROR },
     { "UNTIL", ARG_BYTES, offsetof(struct add_options, until), 0, 16, UNTIL_ERROR },
     { "REPLACE", ARG_FLAG, offsetof(struct add_options, replace), 0, 0, NULL },

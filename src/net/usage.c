@@ -198,19 +198,34 @@ static struct slice fixed_part(struct slice args) {
     return dots != NULL && bracket != NULL ? (struct slice){ args.ptr, (size_t)(bracket - args.ptr) } : args;
 }
 
+/* True if word, which is part of args, is an option with a value: no choice such as LEFT|RIGHT, and no flag. */
+static bool option_has_value(struct slice args, struct slice word) {
+    const char *after = word.ptr + word.len, *end = args.ptr + args.len;
+
+    return usage_is_literal(word) && (word.ptr == args.ptr || word.ptr[-1] != '|') && end - after > 1 &&
+           after[0] == ' ' && after[1] != '[' && after[1] != '|';
+}
+
+/* True if word, which is part of args, is another choice in the place of the word before: RIGHT of LEFT|RIGHT. */
+static bool is_next_choice(struct slice args, struct slice word) {
+    return word.ptr > args.ptr && word.ptr[-1] == '|';
+}
+
 /* The option before the argument at index at, or the word of the synopsis in its place; empty if both are
  * unknown. */
 static struct slice name_of(const struct req *r, int at) {
-    struct slice rest = synopsis_of(r), fixed = fixed_part(rest), word, name = SLICE("");
-    int place = 0;
+    struct slice args = synopsis_of(r), rest = args, fixed = fixed_part(args), word;
+    int place = 0, first_option = is_family(r->cmd) ? 2 : 1;
 
     while (slice_next_word(&rest, SEPARATORS, &word))
-        if (usage_is_literal(word) && at > 1 && same_word(word, r->argv[at - 1]))
+        if (at > first_option && same_word(word, r->argv[at - 1]) && option_has_value(args, word))
             return word;
-    while (slice_next_word(&fixed, SEPARATORS, &word))
-        if (++place == at && !usage_is_literal(word))
-            name = word;
-    return name;
+    while (slice_next_word(&fixed, SEPARATORS, &word)) {
+        place += !is_next_choice(args, word);
+        if (place == at)
+            return usage_is_literal(word) ? SLICE("") : word;
+    }
+    return SLICE("");
 }
 
 void usage_reply_invalid(struct req *r, int at, const char *error) {
