@@ -208,7 +208,7 @@ static void warn_of_disabled(void) {
 bool acl_file_start(struct buf *err) {
     struct loading l = { .err = err };
     size_t count;
-    const char *const *lines = config_user_lines(&count);
+    const struct config_user_line *lines = config_user_lines(&count);
     bool ok;
 
     if (config.aclfile[0] != '\0' && count > 0) {
@@ -218,9 +218,9 @@ bool acl_file_start(struct buf *err) {
     if (config.aclfile[0] == '\0' && count == 0)
         return true;
     for (size_t i = 0; i < count; i++) {
-        char *line = xstrdup(lines[i]);
+        char *line = xstrdup(lines[i].text);
 
-        acl_load_line(&l, config_file(), line, true);
+        acl_load_line(&l, lines[i].where, line, true);
         free(line);
     }
     ok = count > 0 ? end_loading(&l) : acl_file_load(err);

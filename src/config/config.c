@@ -359,7 +359,7 @@ struct config_line {
     struct slice words[CONFIG_MAX_WORDS];
     size_t count; /* 0: a comment, or an empty line */
 };
-static char **user_lines;
+static struct config_user_line *user_lines;
 static size_t user_line_count;
 
 /* True for a line of a user: "user name rule ...". A line with one word after "user" is the option user. */
@@ -377,16 +377,16 @@ static bool config_line_is_user(struct slice raw) {
     return is_user && count == 3;
 }
 
-const char *const *config_user_lines(size_t *count) {
+const struct config_user_line *config_user_lines(size_t *count) {
     *count = user_line_count;
-    return (const char *const *)user_lines;
+    return user_lines;
 }
 
-static void note_user_line(struct slice raw) {
+static void note_user_line(struct slice raw, const char *where) {
     while (raw.len > 0 && strchr("\r\n", raw.ptr[raw.len - 1]) != NULL)
         raw.len--;
     user_lines = xrealloc(user_lines, (user_line_count + 1) * sizeof *user_lines);
-    user_lines[user_line_count++] = slice_dup(raw);
+    user_lines[user_line_count++] = (struct config_user_line){ slice_dup(raw), xstrdup(where) };
 }
 
 static void config_line_free(struct config_line *line) {
@@ -423,15 +423,33 @@ static struct slice config_join_words(const struct slice *words, size_t count, s
     return (struct slice){ buf_ptr(b) + before, buf_len(b) - before };
 }
 
+/* Refuses a line with another number of values than one. */
+static void config_refuse_count(const struct config_option *o, const struct slice *values, size_t count,
+                                const char *where, char *err, size_t err_size) {
+    const char *hint = "";
+    struct buf allowed = { 0 };
+    char found[64] = "";
+
+    config_allowed(o, &allowed);
+    buf_append(&allowed, "", 1);
+    if (count > 1)
+        snprintf(found, sizeof found, ", but has %zu words", count);
+    for (size_t i = 0; i < count && hint[0] == '\0'; i++)
+        if (values[i].len > 0 && values[i].ptr[0] == '#')
+            hint = ". A comment needs a line of its own";
+    if (count > 1 && hint[0] == '\0' && o->kind->owns_string)
+        hint = ". Put a value with blanks in quotes";
+    snprintf(err, err_size, "%s: %s needs one value%s: %s%s", where, o->name, found, buf_ptr(&allowed), hint);
+    buf_free(&allowed);
+}
+
 static void config_file_refuse(const struct config_option *o, const struct slice *value, const char *where,
                                char *err, size_t err_size) {
     struct buf allowed = { 0 };
 
     config_allowed(o, &allowed);
     buf_append(&allowed, "", 1);
-    if (value == NULL)
-        snprintf(err, err_size, "%s: %s needs one value: %s", where, o->name, buf_ptr(&allowed));
-    else if (o->flags & OPT_SECRET)
+    if (o->flags & OPT_SECRET)
         snprintf(err, err_size, "%s: %s takes %s", where, o->name, buf_ptr(&allowed));
     else
         snprintf(err, err_size, "%s: %s takes %s, not %s", where, o->name, buf_ptr(&allowed),
@@ -454,7 +472,7 @@ static bool config_apply_words(const struct slice *words, size_t count, const ch
         return false;
     }
     if (count < 2 || (count > 2 && !o->kind->many_words)) {
-        config_file_refuse(o, NULL, where, err, err_size);
+        config_refuse_count(o, words + 1, count - 1, where, err, err_size);
         return false;
     }
     value = config_join_words(words + 1, count - 1, &joined);
@@ -482,7 +500,7 @@ static bool load_line(struct slice raw, const char *where, char *err, size_t err
     bool ok;
 
     if (config_line_is_user(raw)) {
-        note_user_line(raw);
+        note_user_line(raw, where);
         return true;
     }
     wrong = config_line_split(&line, raw);

@@ -190,9 +190,13 @@ const char *config_file(void);
 /* Writes the current values to that file. Comments, order and unchanged lines stay. The file is replaced as a whole or
  * not at all. False with the text for the client in err. */
 bool config_rewrite(struct slice lines_of_users, char *err, size_t err_size) MUST_CHECK;
-/* The lines "user name rule ..." of the file, in their order. Each ends with a NUL and has no line end. acl/ reads
- * them. CONFIG REWRITE replaces them by lines_of_users. */
-const char *const *config_user_lines(size_t *count);
+/* The lines "user name rule ..." of the file, in their order. acl/ reads them. CONFIG REWRITE replaces them by
+ * lines_of_users. */
+struct config_user_line {
+    char *text;  /* without a line end */
+    char *where; /* "file:12" */
+};
+const struct config_user_line *config_user_lines(size_t *count);
 
 /* CONFIG SET: sets all of the count (name, value) pairs or none, then runs the change callbacks. False with the text
  * for the client in err, without its code. */

@@ -377,6 +377,13 @@ static void test_user_lines(void **state) {
     assert_true(file_has("\nuser ada on sanitize-payload #"));
     assert_false(file_has("x y"));
     assert_false(file_has("user default"));
+    /* An error names the line. */
+    write_file("port 7711\n\nuser bob nonsense\n");
+    assert_true(config_load_file(file, err, sizeof err));
+    buf_reset(&text, 0);
+    assert_false(acl_file_start(&text));
+    buf_append(&text, "", 1);
+    assert_non_null(strstr(buf_ptr(&text), ":3: "));
     /* The file has both: that is refused. */
     buf_reset(&text, 0);
     free(config.aclfile);

@@ -142,7 +142,7 @@ static void test_file_values(void **state) {
 
 /* The default configuration has the option user, whose line also begins with "user". */
 static void test_user_lines(void **state) {
-    const char *const *lines;
+    const struct config_user_line *lines;
     size_t count;
 
     (void)state;
@@ -150,7 +150,8 @@ static void test_user_lines(void **state) {
     assert_shown("user", "nobody");
     lines = config_user_lines(&count);
     assert_int_equal(count, 1);
-    assert_string_equal(lines[0], "user alice on >secret ~emails");
+    assert_non_null(strstr(lines[0].where, ":2"));
+    assert_string_equal(lines[0].text, "user alice on >secret ~emails");
     load("user \"\"\n");
     assert_shown("user", "");
     (void)config_user_lines(&count);
@@ -164,7 +165,7 @@ static void test_file_errors(void **state) {
     assert_refused("port 65536\n", ":1: port takes an integer from 0 to 65535, not \"65536\"");
     assert_refused("port -1\n", ":1: port takes an integer from 0 to 65535, not \"-1\"");
     assert_refused("port \"\"\n", ":1: port takes an integer from 0 to 65535, not \"\"");
-    assert_refused("port 1 2\n", ":1: port needs one value: an integer from 0 to 65535");
+    assert_refused("port 1 2\n", ":1: port needs one value, but has 2 words: an integer from 0 to 65535");
     assert_refused("port\n", ":1: port needs one value: an integer from 0 to 65535");
     assert_refused("daemonize maybe\n", ":1: daemonize takes yes or no, not \"maybe\"");
     assert_refused("hz 0\n", ":1: hz takes an integer from 1 to 500, not \"0\"");
@@ -178,7 +179,11 @@ static void test_file_errors(void **state) {
     assert_refused("bind -\n", ":1: bind takes 1 to 16 addresses, not \"-\"");
     assert_refused("dir \"a\\x00b\"\n", ":1: dir takes text of at most 4000 bytes, not \"a\\x00b\"");
     assert_refused("timeout 5 # no comment\n",
-                   ":1: timeout needs one value: an integer from 0 to 2147483647");
+                   ":1: timeout needs one value, but has 4 words: an integer from 0 to 2147483647. A comment "
+                   "needs a line of its own");
+    assert_refused("database host=x user=y\n",
+                   ":1: database needs one value, but has 2 words: a connection URI, keyword=value pairs, or "
+                   "nothing. Put a value with blanks in quotes");
     assert_refused("dir \"a\n", ":1: unbalanced quotes");
     assert_refused("dir \"a\"b\n", ":1: unbalanced quotes");
 }
