@@ -515,7 +515,7 @@ static void refuse_unknown_word(const char *word) {
 }
 
 static void go_to_background(void) {
-    if (config.daemonize && !ready_detach(config.logfile[0] == '\0'))
+    if (config.daemonize && !ready_detach())
         refuse("cannot become a daemon");
 }
 
@@ -527,6 +527,9 @@ static void begin_log(void) {
         refuse(err);
     }
     server.logs = true;
+    if (config.daemonize && config.logfile[0] == '\0' && !config.syslog_enabled)
+        log_warning("server", "the log ends after the start: a server in the background needs logfile or "
+                              "syslog-enabled");
 }
 
 int main(int argc, char **argv) {

@@ -17,9 +17,8 @@
 #define REPORT_US (10 * US_PER_S)
 
 static struct {
-    int pipe;    /* to the waiting process; -1: no process waits */
-    int systemd; /* the connected socket; -1: there is none */
-    bool keep_output;
+    int pipe;           /* to the waiting process; -1: no process waits */
+    int systemd;        /* the connected socket; -1: there is none */
     bool started;       /* ready_tell() was called */
     int64_t report_us;  /* the time between two reports */
     int64_t report_due; /* clock_mono() */
@@ -41,7 +40,7 @@ static void silence(int first, int last) {
         close(null);
 }
 
-bool ready_detach(bool keep_output) {
+bool ready_detach(void) {
     int fds[2];
     pid_t pid;
 
@@ -56,7 +55,6 @@ bool ready_detach(bool keep_output) {
     }
     close(fds[0]);
     ready.pipe = fds[1];
-    ready.keep_output = keep_output;
     silence(STDIN_FILENO, STDIN_FILENO);
     return setsid() >= 0;
 }
@@ -109,8 +107,7 @@ void ready_tell(const char *status) {
     ready.started = true;
     if (ready.pipe < 0)
         return;
-    if (!ready.keep_output)
-        silence(STDOUT_FILENO, STDERR_FILENO);
+    silence(STDOUT_FILENO, STDERR_FILENO);
     if (write(ready.pipe, "", 1) != 1)
         perror("pgdisque");
     close(ready.pipe);

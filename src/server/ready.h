@@ -10,9 +10,9 @@
  */
 
 /* Goes to the background. The process that the shell waits for ends with status 0 at ready_tell(), and with status 1 if
- * the daemon ends before. The daemon keeps its standard error until ready_tell(), and for ever if keep_output is set.
- * False with errno if the system refuses. */
-bool ready_detach(bool keep_output) MUST_CHECK;
+ * the daemon ends before. The daemon keeps its standard output and error until ready_tell(). A shell that reads them waits
+ * as long. False with errno if the system refuses. */
+bool ready_detach(void) MUST_CHECK;
 
 /* Connects to the socket of systemd, if there is one. The user that a server of root becomes may not open it. */
 void ready_open(void);

@@ -267,6 +267,42 @@ static void test_daemon_is_ready(void **state) {
     assert_true(file_contains(path_of("daemon.log"), "ready on 127.0.0.1"));
 }
 
+/* The shell reads until no process has its pipe. */
+static int start_daemon_in_shell(const char *port) {
+    const char *const argv[] = { "/bin/sh",
+                                 "-c",
+                                 "words=$(\"$@\" 2>&1); status=$?; echo \"$words\"; exit $status",
+                                 "sh",
+                                 server_program(),
+                                 "--port",
+                                 port,
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--dir",
+                                 path_of("daemon"),
+                                 "--database",
+                                 server.database,
+                                 "--daemonize",
+                                 "yes",
+                                 "--pidfile",
+                                 path_of("daemon.pid"),
+                                 NULL };
+
+    return run(argv);
+}
+
+static void test_daemon_without_logfile(void **state) {
+    const char *port = free_port();
+    struct server s = { .port = atoi(port) };
+
+    (void)state;
+    assert_int_equal(start_daemon_in_shell(port), 0);
+    says("the log ends after the start");
+    assert_string_equal(server_ping(&s), "+PONG");
+    assert_int_equal(start_daemon_in_shell(forever(text_of("%d", server.port))), 1);
+    says("Address already in use");
+}
+
 static void test_daemon_that_cannot_start(void **state) {
     const char *port = forever(text_of("%d", server.port));
 
@@ -464,6 +500,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_word),
         cmocka_unit_test(test_actions_of_health),
         cmocka_unit_test_teardown(test_daemon_is_ready, end_daemon),
+        cmocka_unit_test_teardown(test_daemon_without_logfile, end_daemon),
         cmocka_unit_test_teardown(test_daemon_that_cannot_start, end_daemon),
         cmocka_unit_test(test_systemd_is_told),
         cmocka_unit_test(test_systemd_gets_reports),
