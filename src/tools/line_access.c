@@ -185,6 +185,8 @@ bool line_server_connect(const char *tool, const struct line_server *s, struct r
     const struct way way = way_of(s);
     char err[500];
 
+    if (s->address != NULL && s->address[0] == '\0')
+        return line_refuse(tool, "the address of --server is empty", "");
     if (s->ask && !can_ask())
         return line_refuse(tool, "--askpass needs a terminal; use " LINE_PASSWORD_OF_SERVER, "");
     if (s->ask && (given_password = ask_password("the server")) == NULL)

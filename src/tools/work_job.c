@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tools/line_access.h"
 
 /* A job that runs longer than this needs WORKING. The first reply tells the length of the lease, and a lease has at
  * least a second. */
@@ -28,18 +29,26 @@ static void env_add(struct env *e, char *item) {
     e->items[e->count++] = item;
 }
 
-/* Makes room for `more` variables and the end. Values of another job, as for a tool within a program, are left out. */
+/* A program gets no values of another job, as for a tool within a program, and not the password of the worker. */
+static bool env_passes(const char *item) {
+    static const char *const hidden[] = { "PGDISQUE_JOB_", HEADER_PREFIX, LINE_PASSWORD_OF_SERVER "=" };
+
+    for (size_t i = 0; i < LENGTH(hidden); i++)
+        if (strncmp(item, hidden[i], strlen(hidden[i])) == 0)
+            return false;
+    return true;
+}
+
+/* Makes room for `more` variables and the end. */
 static void env_inherit(struct env *e, size_t more) {
     size_t count = 0;
 
     while (environ[count] != NULL)
         count++;
     e->items = xcalloc(count + more + 1, sizeof *e->items);
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], "PGDISQUE_JOB_", 13) != 0 &&
-            strncmp(environ[i], HEADER_PREFIX, strlen(HEADER_PREFIX)) != 0)
+    for (size_t i = 0; i < count; i++)
+        if (env_passes(environ[i]))
             env_add(e, environ[i]);
-    }
     e->inherited = e->count;
 }
 

@@ -108,6 +108,10 @@ static void work_begin_take(struct work *k) {
     k->take_us = 0;
     work_greet(&k->take);
     WORK_PUT(&k->take, WORK_NUMBER, NULL, SLICE("CLIENT"), SLICE("ID"));
+    /* A worker that cannot end its jobs would get them again and again. */
+    WORK_PUT(&k->take, WORK_RIGHT, NULL, SLICE("ACKJOB"));
+    WORK_PUT(&k->take, WORK_RIGHT, NULL, SLICE("NACK"));
+    WORK_PUT(&k->take, WORK_RIGHT, NULL, SLICE("WORKING"), SLICE("no-job"));
 }
 
 /* A CANCEL before the subscription is found by WORKING. */
@@ -193,7 +197,9 @@ static size_t work_free_places(const struct work *k) {
 
 static bool work_may_take(const struct work *k, int64_t now) {
     return work_takes(k) && k->take.up && work_free_places(k) > 0 && now >= k->take_us && !k->empty &&
-           work_link_pending(&k->take, WORK_TAKE) + work_link_pending(&k->take, WORK_LEFT) == 0;
+           work_link_pending(&k->take, WORK_TAKE) + work_link_pending(&k->take, WORK_LEFT) +
+                   work_link_pending(&k->take, WORK_RIGHT) ==
+               0;
 }
 
 static void work_request_take(struct work *k, int64_t now) {
@@ -263,6 +269,13 @@ static bool work_is_final(const redisReply *r) {
             return true;
     }
     return false;
+}
+
+static void work_right_replied(struct work *k, const redisReply *r) {
+    if (!work_error_is(r, "NOPERM"))
+        return;
+    k->failed = true;
+    line_refuse_reply("work", r->str);
 }
 
 static void work_note_failure(struct work *k, const struct work_job *j) {
@@ -368,6 +381,7 @@ static void work_end_replied(struct work *k, struct work_job *j, const redisRepl
             return;
         }
         k->unconfirmed = true;
+        k->failed = k->failed || work_error_is(r, "NOPERM");
     }
     work_drop(k, j);
 }
@@ -420,6 +434,8 @@ static void work_replied(struct work *k, const struct work_link *l, const struct
         work_extend_replied(k, of->job, r, now);
     else if (of->what == WORK_LEFT || of->what == WORK_HELD)
         work_left_replied(k, of->what, r);
+    else if (of->what == WORK_RIGHT)
+        work_right_replied(k, r);
     else if (of->what == WORK_NUMBER && r->type == REDIS_REPLY_INTEGER)
         k->take_id = r->integer;
     else if (l == &k->listen)
@@ -686,13 +702,14 @@ const struct tool tool_work = {
     .text =
         "The body of the job is the standard input of the program. The environment has PGDISQUE_JOB_ID, "
         "PGDISQUE_JOB_QUEUE, PGDISQUE_JOB_ATTEMPT and PGDISQUE_JOB_TOKEN, and each header as "
-        "PGDISQUE_HEADER_NAME.\n\n"
+        "PGDISQUE_HEADER_NAME, but not PGDISQUE_PASSWORD.\n\n"
         "If the program ends with status 0, the tool sends ACKJOB, and the standard output is the RESULT. "
         "Otherwise it sends NACK with a delay, and the end of the standard error is the ERROR. While the "
         "program runs, the tool extends the lease by WORKING.\n\n"
         "After SIGTERM the tool takes no job, and ends when its programs have ended. A second SIGTERM ends "
         "the programs and returns their jobs. CANCEL of a job ends its program. A queue may be a pattern as "
-        "in GETJOB. The user needs GETJOB, ACKJOB, NACK, WORKING, QLEN, CLIENT, "
+        "in GETJOB. The tool ends if the user may not run ACKJOB, NACK or WORKING. The user needs GETJOB, "
+        "ACKJOB, NACK, WORKING, QLEN, CLIENT, "
         "SUBSCRIBE (for a pattern PSUBSCRIBE) and the channel &__cancel__:queue.\n\n" LINE_ADDRESS_TEXT,
     .example = "pgdisque work -c 4 --timeout 600 thumbnails -- convert - -resize 200 /tmp/out.png",
     TOOL_OPTIONS(work_options),

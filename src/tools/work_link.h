@@ -13,6 +13,7 @@ enum work_request {
     WORK_END,    /* ACKJOB or NACK of a job */
     WORK_EXTEND, /* WORKING of a job */
     WORK_NUMBER, /* CLIENT ID */
+    WORK_RIGHT,  /* a command that changes nothing, and whose reply tells whether the user may run it */
     WORK_LEFT,   /* QLEN of a queue, of the jobs that can be taken later */
     WORK_HELD,   /* QLEN of a queue, of the held jobs */
     WORK_OTHER,  /* a request whose reply does not matter */

@@ -172,6 +172,7 @@ static void test_wrong_arguments(void **state) {
     TOOLING(1, "the command is missing", "work", "q", "--");
     TOOLING(1, "the command is missing behind --", "work", "q", "sh", "-c", "true");
     TOOLING(1, "the queue is missing", "work");
+    TOOLING(1, "the address of --server is empty", "work", "--server", "", "q", "--", "true");
     TOOLING(1, "the queue is missing", "work", "--", "true");
     TOOLING(1, "cannot be executed", "work", "q", "--", "no-such-program");
     TOOLING(1, "-c must be a number from 1 to 1000", "work", "-c", "0", "q", "--", "true");
@@ -254,6 +255,28 @@ static void test_rights(void **state) {
     assert_string_equal(state_of(id), "gone");
     expect(c, "[]", "ACL LOG");
     assert_false(file_contains(file("work.log"), "NOPERM"));
+    expect(c, ":1", "ACL DELUSER hand");
+}
+
+/* A worker that cannot end its jobs takes none. */
+static void test_missing_rights(void **state) {
+    static const char *const needed[] = { "ackjob", "nack", "working" };
+    const char *id = add_job(c, "w-missing", "x", "");
+
+    (void)state;
+    setenv("PGDISQUE_PASSWORD", "pass", 1);
+    for (size_t i = 0; i < LENGTH(needed); i++) {
+        expect(c, "+OK", "ACL SETUSER hand reset on >pass ~* &* +@all -%s", needed[i]);
+        TOOLING(1, text_of("no permissions to run the '%s' command", needed[i]), "work", "--user", "hand",
+                "w-missing", "--", "true");
+    }
+    /* The program gets no password. */
+    expect(c, "+OK", "ACL SETUSER hand +@all");
+    ends(WORK("--user", "hand", "--until-empty", "w-missing", "--", "sh", "-c",
+              "[ -z \"$PGDISQUE_PASSWORD\" ]"),
+         0);
+    unsetenv("PGDISQUE_PASSWORD");
+    assert_string_equal(state_of(id), "gone");
     expect(c, ":1", "ACL DELUSER hand");
 }
 
@@ -431,6 +454,7 @@ int main(void) {
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_killed),
         cmocka_unit_test(test_rights),
+        cmocka_unit_test(test_missing_rights),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_graceful_end),
         cmocka_unit_test(test_unblock_is_repeated),
