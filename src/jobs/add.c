@@ -17,7 +17,6 @@
 #include "jobs/groups.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
-#include "jobs/prune.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/job_events.h"
@@ -30,8 +29,6 @@
 #define ROW_BYTES 120
 /* About the bytes of a divided task that are sent in one turn. */
 #define PART_BYTES ((size_t)4 * 1024 * 1024)
-/* Keys deleted by one statement. */
-#define PRUNE_LIMIT 10000
 #define FLOW_FOUND_US (30 * US_PER_S)
 #define FLOW_TRIES 3
 
@@ -688,31 +685,6 @@ static void add_unique_done(struct task **tasks, size_t count, const PGresult *r
         }
     }
 }
-
-static struct prune key_pages = { .task = { .op = &op_prune_keys, .rows = 1 } };
-static int64_t key_page_from = TIME_BEGINNING;
-
-void add_prune_keys(void) {
-    prune_start(&key_pages);
-}
-
-static void add_prune_begin(struct params *p) {
-    prune_sent(&key_pages);
-    params_set_time(p, 0, clock_db());
-    params_set_int4(p, 1, PRUNE_LIMIT);
-    params_set_time(p, 2, key_page_from);
-}
-
-/* The next page does not pass over the dead rows of this one. */
-static void add_prune_done(struct task *t, const PGresult *rows) {
-    bool is_full = PQntuples(rows) > 0;
-
-    (void)t;
-    key_page_from = is_full ? row_time(rows, 0, COL_PRUNE_KEYS_UNTIL) : TIME_BEGINNING;
-    prune_ended(&key_pages, is_full);
-}
-
-OPERATION(prune_keys, .alone = true, .begin = add_prune_begin, .on_end = add_prune_done);
 
 /* ---- operations ---- */
 

@@ -71,7 +71,4 @@ struct job_key add_job_key(const struct add *a, size_t i);
 /* The same for a request of a client transaction whose handler was called. */
 struct job_ref add_job_ref(const struct add *a, size_t i);
 
-/* Deletes expired keys whose jobs are gone. */
-void add_prune_keys(void);
-
 #endif

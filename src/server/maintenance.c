@@ -18,7 +18,6 @@
 #include "cluster/counter_audit.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peers.h"
-#include "jobs/add.h"
 #include "jobs/bootstrap.h"
 #include "jobs/dead_letter.h"
 #include "jobs/dead_queue.h"
@@ -29,6 +28,7 @@
 #include "jobs/library_values.h"
 #include "jobs/retained.h"
 #include "jobs/schedule.h"
+#include "jobs/unique_keys.h"
 #include "jobs/waiting_count.h"
 #include "jobs/worker_names.h"
 #include "net/client.h"
@@ -289,7 +289,7 @@ static const struct periodic {
     { 1, true, worker_rows_write },
     { EXPIRY_TICKS, true, expire_look_in_order },
     { 1, true, save_counters },
-    { PRUNE_TICKS, true, add_prune_keys },
+    { PRUNE_TICKS, true, unique_keys_prune },
     { PRUNE_TICKS, true, groups_prune },
     { PRUNE_TICKS, false, queue_latency_free_idle },
     { GC_TICKS, true, patterns_forget_unused },

@@ -11,8 +11,8 @@
 #include "batch/operations.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/add.h"
 #include "jobs/groups.h"
+#include "jobs/unique_keys.h"
 
 /* Longer than any rest between two pages. */
 #define REST_US (10 * US_PER_S)
@@ -83,7 +83,7 @@ static void test_keys(void **state) {
     PGresult *full = fake_rows(COLUMNS_PRUNE_KEYS);
 
     (void)state;
-    add_prune_keys();
+    unique_keys_prune();
     assert_true(fake_scalar(page(SQL_PRUNE_KEYS), 2) < 0);
     fake_set_int(full, 0, COL_PRUNE_KEYS_UNTIL, 8, 5);
     end_page(full);
@@ -93,7 +93,7 @@ static void test_keys(void **state) {
     end_page(NULL);
     timers_run(clock_mono() + REST_US);
     assert_no_page();
-    add_prune_keys();
+    unique_keys_prune();
     assert_true(fake_scalar(page(SQL_PRUNE_KEYS), 2) < 0);
     end_page(NULL);
 }
