@@ -1,10 +1,12 @@
 -- Adds jobs whose unique keys are free: ADDJOB UNIQUE. A key is taken by a job that has not expired, or for a
 -- time that has not passed. Expired jobs are not added. A request whose job and key are both missing in the
 -- result must try again: another session has just taken the key. The statement fails with a not-null violation
--- if another session has just taken the key for a time and its job has gone. It must be repeated then.
+-- if another session has just taken the key for a time and its job has gone, and in place of such a result if $20
+-- demands it. It must be repeated then.
 -- params: as add_jobs, then $16 unique_key, $17 unique_until (null: until the job is gone), $18 now,
 --         $19 rare (as add_rare, and "until_start": the key is free when the job is delivered, "replace_delay": the job
---         that has the key gets this body if it was not delivered, and if true this delay, too)
+--         that has the key gets this body if it was not delivered, and if true this delay, too),
+--         $20 must (each job is added, or its key is held; no two jobs have the same key)
 -- returns: ordinal, rank, id, expires_at, retry, is_replaced, was_until (as left_since, if its delay has changed,
 --          else null), delayed_until (the end of its new delay; null: it is queued); the jobs that have the taken
 --          keys, in the order of the parameters; then the added jobs, with ordinal 0, in the order of their ids
@@ -84,6 +86,15 @@ kept as (
     select a.id, a.expires_at, a.unique_until, a.queue_id, a.retry, a.rank, a.unique_key
     from added as a
     where a.unique_until is not null
+    union all
+    -- The null fails the statement. A job that is neither added nor expired has no holder of its key.
+    select null, null, null, null, null, null, null
+    where $20::boolean
+      and (
+          select count(*)
+          from asked as a
+          where a.held_id is null and a.expires_at > $18::timestamptz
+      ) > (select count(*) from added)
     on conflict (queue_id, key) do update
     set id = excluded.id,
         expires_at = excluded.expires_at,

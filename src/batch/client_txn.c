@@ -44,18 +44,36 @@ static struct client_txn *client_txn_first_waiting(void) {
 
 /* ---- statements ---- */
 
+/* The hashes of the tasks of a statement: op.differs_by. */
+struct run_hashes {
+    uint64_t bits[64];
+};
+
+/* False if a task of the statement may have the same value. Different values with one hash only cost a statement. */
+static bool run_hash_add(struct run_hashes *h, const struct task *t) {
+    unsigned hash = t->op->differs_by == NULL ? 0 : t->op->differs_by(t) % (64 * LENGTH(h->bits));
+    uint64_t *word = &h->bits[hash / 64], bit = UINT64_C(1) << hash % 64;
+    bool is_new = t->op->differs_by == NULL || (*word & bit) == 0;
+
+    *word |= bit;
+    return is_new;
+}
+
 /* How many tasks from index `from` on share a statement. */
 static size_t run_of(const struct client_txn *ct, size_t from) {
     const struct op *op = ct->tasks[from]->op;
+    struct run_hashes hashes = { { 0 } };
     size_t rows = 0, bytes = 0, count = 0;
 
+    (void)run_hash_add(&hashes, ct->tasks[from]);
     do {
         rows += ct->tasks[from + count]->rows;
         bytes += ct->tasks[from + count]->bytes;
         count++;
     } while (op->shares && from + count < ct->count && ct->tasks[from + count]->op == op &&
              rows + ct->tasks[from + count]->rows <= txn_rows_most(op) &&
-             bytes + ct->tasks[from + count]->bytes <= (size_t)config.batch_max_bytes);
+             bytes + ct->tasks[from + count]->bytes <= (size_t)config.batch_max_bytes &&
+             run_hash_add(&hashes, ct->tasks[from + count]));
     return count;
 }
 
@@ -233,8 +251,8 @@ static bool carries_several(const struct txn *txn) {
     return false;
 }
 
-/* True if a repetition may succeed. OP_KEY_TAKEN: another session inserted the key of an ADDJOB UNIQUE
- * while the statement ran (add.c). The same can happen to a predecessor and to a batch. */
+/* True if a repetition may succeed. OP_KEY_TAKEN: another session takes the key of an ADDJOB UNIQUE
+ * while the statement runs (add.c). The same can happen to a predecessor and to a batch. */
 static bool may_pass(const char *sqlstate) {
     static const char *const states[] = { OP_KEY_TAKEN, OP_NO_PREDECESSOR, OP_NO_BATCH };
 
@@ -249,8 +267,13 @@ static void refuse(struct client_txn *ct, const struct op_error *error) {
     fail_all(ct, error);
 }
 
-/* The client transaction, sent without others, needs a row or table that another session has locked. It
- * waits behind the others. */
+/* True if another session has locked a row or a table, or is taking a key. Most sessions that take a key have ended by the
+ * second try. */
+static bool waits_for_session(const struct client_txn *ct, const char *sqlstate) {
+    return contention_is(sqlstate) || (strcmp(sqlstate, OP_KEY_TAKEN) == 0 && ct->failures > 0);
+}
+
+/* The client transaction, sent without others, needs something that another session has. It waits behind the others. */
 static void blocked(struct client_txn *ct) {
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
     if (lock_patience_is_over(&ct->blocked_us))
@@ -263,7 +286,7 @@ void client_txns_failed(struct txn *txn, const struct op_error *error) {
     struct client_txn *ct = txn->parts[0].client_txn;
     bool again;
 
-    if (contention_is(error->sqlstate) && !carries_several(txn)) {
+    if (!carries_several(txn) && waits_for_session(ct, error->sqlstate)) {
         blocked(ct);
         return;
     }

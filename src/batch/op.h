@@ -113,6 +113,8 @@ struct op {
     bool splittable;
     /* In a client transaction, successive tasks share a statement, because they do not affect each other. */
     bool shares;
+    /* With shares: the hash of a value that differs between the tasks of such a statement. May be NULL. */
+    unsigned (*differs_by)(const struct task *t);
     bool heavy; /* its tasks are heavy (separate.h), whatever they read */
     /* It takes jobs. It waits until the tasks of lost transactions have been sent again, because these may
      * have changed the same jobs already. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/node.h"
 #include "base/saturate.h"
 #include "base/stats.h"
@@ -274,6 +275,20 @@ static void add_if_any_begin(struct params *p) {
 
 static void add_unique_begin(struct params *p) {
     params_set_time(p, 17, clock_db());
+}
+
+/* In a client transaction the statement fails if another session is taking the key. A later try after the commit would
+ * not be atomic. */
+static void add_unique_encode(struct params *p, struct task *t) {
+    params_set_bool(p, 19, t->client_txn != NULL);
+    add_encode(p, t);
+}
+
+/* Two jobs with one key need two statements: the second statement finds the first job. */
+static unsigned add_unique_hash(const struct task *t) {
+    struct slice key = add_of(t)->opt.unique;
+
+    return hash_bytes(key.ptr, key.len);
 }
 
 /* ---- ends ---- */
@@ -741,7 +756,10 @@ static const struct op_alike add_alike = {
     OPERATION(id, .encode = add_encode, .fail = add_fail, .again = add_again, \
               .answer_lost = add_answer_lost, __VA_ARGS__)
 #define ADD_SHARED(kind) .commit = kind, .shares = true
-#define ADD_UNIQUE .begin = add_unique_begin, .done = add_unique_done
+#define UNIQUE_OP(id, kind)                                                                        \
+    OPERATION(id, .begin = add_unique_begin, .encode = add_unique_encode, .done = add_unique_done, \
+              .fail = add_fail, .again = add_again, .answer_lost = add_answer_lost,                \
+              .differs_by = add_unique_hash, ADD_SHARED(kind))
 
 ADD_OP(add_jobs, .done = add_done, ADD_SHARED(COMMIT_ORDINARY), .alike = &add_alike, .splittable = true);
 ADD_OP(add_async, .done = add_done, ADD_SHARED(COMMIT_ASYNC), .alike = &add_alike);
@@ -752,8 +770,8 @@ ADD_OP(add_rare, .done = add_done, ADD_SHARED(COMMIT_ORDINARY));
 ADD_OP(add_rare_replicated, .done = add_done, ADD_SHARED(COMMIT_REPLICATED));
 ADD_OP(add_missing, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
 ADD_OP(add_missing_replicated, .done = add_missing_done, ADD_SHARED(COMMIT_REPLICATED));
-ADD_OP(add_unique, ADD_UNIQUE, ADD_SHARED(COMMIT_ORDINARY));
-ADD_OP(add_unique_replicated, ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
+UNIQUE_OP(add_unique, COMMIT_ORDINARY);
+UNIQUE_OP(add_unique_replicated, COMMIT_REPLICATED);
 #define FLOW_OP(id, kind)                                                                    \
     OPERATION(id, .begin = add_flow_begin, .encode = add_flow_encode, .done = add_flow_done, \
               .fail = add_fail, .again = add_again, .answer_lost = add_answer_lost, ADD_SHARED(kind))

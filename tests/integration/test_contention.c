@@ -467,6 +467,48 @@ static void test_key_in_an_open_transaction(void **state) {
     redisFree(c);
 }
 
+static void send_handover(redisContext *c, const char *id) {
+    expect(c, "+OK", "MULTI");
+    expect(c, "+QUEUED", "ACKJOB %s", id);
+    expect(c, "+QUEUED", "ADDJOB handover mine 0 UNIQUE k");
+    later(c, "EXEC");
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+}
+
+/* A client transaction with such a key waits as a whole, and is refused as a whole. */
+static void test_key_of_a_client_transaction(void **state) {
+    redisContext *c = client_open(), *other = client_open();
+    const char *id = add_job(c, "handover", "first", "RETRY 600");
+    long long before;
+
+    (void)state;
+    get_job(c, "handover", "first");
+    run_sql("begin");
+    run_sql("select pgdisque.add_job('handover', 'of the application', unique_key => 'k')");
+    before = info_number(other, "transactions_failed");
+    send_handover(c, id);
+    EVENTUALLY(info_number(other, "transactions_failed") >= before + 6);
+    assert_int_equal(jobs_where("handover", "true"), 1);
+    run_sql("rollback");
+    assert_string_equal(text_of("%.7s", next_reply(c)), "[:1 +D-");
+    get_job(c, "handover", "mine");
+    assert_int_equal(jobs_where("handover", "j.body = 'first'"), 0);
+
+    expect(other, "+OK", "CONFIG SET lock-patience 1");
+    id = add_job(c, "handover", "second", "RETRY 600");
+    expect(c, ":1", "UNLOCK handover k");
+    run_sql("begin");
+    run_sql("select pgdisque.add_job('handover', 'of the application', unique_key => 'k')");
+    send_handover(c, id);
+    assert_string_equal(text_of("%.8s", next_reply(c)), "-LOCKED ");
+    run_sql("rollback");
+    assert_int_equal(jobs_where("handover", "j.body = 'second'"), 1);
+    expect(other, "+OK", "CONFIG SET lock-patience 60");
+    redisFree(other);
+    redisFree(c);
+}
+
 /* While a session locks the table against changes, the job that is due waits, and the server goes on. */
 static void test_due_job_in_a_locked_table(void **state) {
     redisContext *c = client_open();
@@ -540,6 +582,7 @@ int main(void) {
         LOCKING(test_a_locked_job_among_many),
         LOCKING(test_transaction),
         LOCKING(test_key_in_an_open_transaction),
+        LOCKING(test_key_of_a_client_transaction),
         LOCKING(test_due_job_in_a_locked_table),
         LOCKING(test_death_of_a_locked_job),
         LOCKING(test_patience),

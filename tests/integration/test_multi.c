@@ -100,6 +100,22 @@ static void test_many_at_once(void **state) {
     assert_int_equal(jobs_in_database("to"), CLIENTS + 8);
 }
 
+/* Each command sees the jobs of those before it, also with their keys. */
+static void test_a_key_twice(void **state) {
+    const char *reply, *second;
+
+    (void)state;
+    expect(at[A], "+OK", "MULTI");
+    expect(at[A], "+QUEUED", "ADDJOB twice x 0 UNIQUE k WITHOUTCOME");
+    expect(at[A], "+QUEUED", "ADDJOB twice y 0 UNIQUE k REPLACE WITHOUTCOME");
+    expect(at[A], "+QUEUED", "GETJOB FROM twice");
+    reply = ask(at[A], "EXEC");
+    second = strstr(reply, "\"replaced\"");
+    assert_true(strstr(reply, "\"added\"") != NULL && second != NULL);
+    assert_non_null(strstr(second, "\"y\""));
+    assert_int_equal(jobs_in_database("twice"), 1);
+}
+
 /* ---- refused by the database ---- */
 
 static void test_refused_by_the_database(void **state) {
@@ -270,6 +286,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_waiters_elsewhere, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_many_at_once, servers_setup, servers_teardown),
+        cmocka_unit_test_setup_teardown(test_a_key_twice, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_refused_by_the_database, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_lost_before_the_commit, servers_setup, servers_teardown),
         cmocka_unit_test_setup_teardown(test_sees_its_jobs_after_a_reconnection, servers_setup,

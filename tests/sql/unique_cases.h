@@ -40,6 +40,44 @@
                       TWO("0"), TWO("0"), TWO("1"), TWO("NULL"), TWO("x"), TWO("NULL"), TWO("NULL"),         \
                       TWO("NULL"), TWO("NULL"), TWO("k"), TWO("NULL"), NOW },                                \
           .rows = "0 0 11 13:00:00 60 f - -", .left = "1/0/11" },                                            \
+        { SQL_ADD_UNIQUE, "each job must be added: a key that another job takes fails the statement",        \
+          .params = { "{12,11}",        TWO("@11:00:00"),                                                    \
+                      TWO("@13:00:00"), TWO("NULL"),                                                         \
+                      TWO("1"),         TWO("60"),                                                           \
+                      TWO("0"),         TWO("0"),                                                            \
+                      TWO("1"),         TWO("NULL"),                                                         \
+                      TWO("x"),         TWO("NULL"),                                                         \
+                      TWO("NULL"),      TWO("NULL"),                                                         \
+                      TWO("NULL"),      TWO("k"),                                                            \
+                      TWO("NULL"),      NOW,                                                                 \
+                      TWO("NULL"),      "t" },                                                               \
+          .rows = "error 23502" },                                                                           \
+        { SQL_ADD_UNIQUE,                                                                                    \
+          "each job must be added, or its key held; an expired job is none of them",                         \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = UNIQUE_KEYS,                                                                              \
+          .params = { "{11,12,13}",                                                                          \
+                      "{@11:00:00,@11:00:00,@11:00:00}",                                                     \
+                      "{@13:00:00,@13:00:00,-infinity}",                                                     \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "{1,1,1}",                                                                             \
+                      "{60,60,60}",                                                                          \
+                      "{0,0,0}",                                                                             \
+                      "{0,0,0}",                                                                             \
+                      "{1,1,1}",                                                                             \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "{x,x,x}",                                                                             \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "{alive,free,other}",                                                                  \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      NOW,                                                                                   \
+                      "{NULL,NULL,NULL}",                                                                    \
+                      "t" },                                                                                 \
+          .rows = "0 0 12 13:00:00 60 f - -; 1 0 1 13:00:00 60 f - -",                                       \
+          .left = "1/0/1; 1/0/12" },                                                                         \
         { SQL_ADD_UNIQUE,                                                                                    \
           "its own job of a lost transaction",                                                               \
           .jobs = "1/0/11",                                                                                  \

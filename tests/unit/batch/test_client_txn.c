@@ -9,6 +9,7 @@
 #include "base/node.h"
 #include "batch/client_txn.h"
 #include "batch/commit_marker.h"
+#include "batch/contention.h"
 #include "batch/lost_txn.h"
 #include "batch/operations.h"
 #include "batch/separate.h"
@@ -197,6 +198,24 @@ static void test_statements_are_counted(void **state) {
     assert_events("fail:a1(22P02) fail:a2(22P02) fail:b1(22P02) fail:b2(22P02) fail:a3(22P02)");
 }
 
+static unsigned last_digit(const struct task *t) {
+    return (unsigned)CONTAINER_OF(t, const struct trial, task)->id % 10;
+}
+
+static void test_different_tasks_share_a_statement(void **state) {
+    struct client_txn *client_txn = LOAD(0, &a[1], &a[2], &a[11], &a[12], &a[22]);
+
+    (void)state;
+    op_a.differs_by = last_digit;
+    assert_int_equal(client_txn_statements(client_txn), 3);
+    client_txn_send(client_txn);
+    batch_flush();
+    assert_string_equal(sent(0), "a1,2 a11,12 a22 M");
+    commit(WRITE);
+    (void)trial_events();
+    op_a.differs_by = NULL;
+}
+
 static void test_in_txns_of_their_own(void **state) {
     (void)state;
     add(&a[9]);
@@ -274,6 +293,29 @@ static void test_passing_failures_are_repeated(void **state) {
     batch_flush();
     fail_at(WRITE, 1, "40P01");
     assert_events("0:refused fail:a1(40P01) fail:b1(40P01)");
+}
+
+/* Another session takes the key: a second try follows at once, and each further try after a pause, for lock-patience. */
+static void test_a_taken_key_is_awaited(void **state) {
+    (void)state;
+    client_txn_send(LOAD(0, &a[1], &b[1]));
+    batch_flush();
+    fail_at(WRITE, 0, OP_KEY_TAKEN);
+    batch_flush();
+    assert_string_equal(sent(0), "a1 b1 M");
+    for (int i = 0; i < 6; i++) {
+        fail_at(WRITE, 0, OP_KEY_TAKEN);
+        batch_flush();
+        assert_string_equal(sent(0), "");
+        pass_time(CONTENTION_PAUSE_US);
+        batch_flush();
+        assert_string_equal(sent(0), "a1 b1 M");
+    }
+    (void)trial_events();
+    loads[0].client_txn.blocked_us -= config.lock_patience * US_PER_S;
+    fail_at(WRITE, 0, OP_KEY_TAKEN);
+    assert_events("0:refused fail:a1(55P03) fail:b1(55P03)");
+    assert_true(batch_idle());
 }
 
 /* ---- bounds ---- */
@@ -553,11 +595,13 @@ int main(void) {
         cmocka_unit_test_setup(test_size, start),
         cmocka_unit_test_setup(test_in_the_order_of_the_tasks, start),
         cmocka_unit_test_setup(test_statements_are_counted, start),
+        cmocka_unit_test_setup(test_different_tasks_share_a_statement, start),
         cmocka_unit_test_setup(test_in_txns_of_their_own, start),
         cmocka_unit_test_setup(test_replicated_ones_go_apart, start),
         cmocka_unit_test_setup(test_all_or_nothing, start),
         cmocka_unit_test_setup(test_failures_stay_with_their_client, start),
         cmocka_unit_test_setup(test_passing_failures_are_repeated, start),
+        cmocka_unit_test_setup(test_a_taken_key_is_awaited, start),
         cmocka_unit_test_setup(test_bounds, start),
         cmocka_unit_test_setup(test_too_long, start),
         cmocka_unit_test_setup(test_users_take_turns, start),
