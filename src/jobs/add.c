@@ -20,6 +20,7 @@
 #include "jobs/job.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
+#include "jobs/unique_keys.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_ready.h"
@@ -624,33 +625,6 @@ static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
                                   .outcome = add_unique_outcome(a, key, rows, row) });
 }
 
-/* Requests whose key another session is taking, ordered by resume_us. */
-static struct list unique_paused = { &unique_paused, &unique_paused };
-
-static void add_unique_resume(struct timer *t) {
-    for (;;) {
-        struct add *a = LIST_ENTRY(unique_paused.next, struct add, row_waiter.node);
-
-        if (list_empty(&unique_paused))
-            return;
-        if (a->resume_us > clock_mono()) {
-            timer_set(t, a->resume_us, add_unique_resume);
-            return;
-        }
-        list_remove(&a->row_waiter.node);
-        batch_add(&a->req->task);
-    }
-}
-
-static void add_unique_pause(struct add *a) {
-    static struct timer resume;
-
-    a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
-    list_push_back(&unique_paused, &a->row_waiter.node);
-    if (!timer_is_set(&resume))
-        timer_set(&resume, a->resume_us, add_unique_resume);
-}
-
 /* Most transactions that take a key have ended by the second try. A transaction of an application may stay open. */
 static void add_unique_try_again(struct add *a) {
     bool first = a->unseen_us == 0;
@@ -661,7 +635,7 @@ static void add_unique_try_again(struct add *a) {
     else if (first)
         batch_add(&a->req->task);
     else
-        add_unique_pause(a);
+        unique_keys_pause(a);
 }
 
 /* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,

@@ -1,12 +1,41 @@
-/* Unique keys with FOR: deletes the keys whose time is over. */
+/* Unique keys: pauses the requests whose key another session is taking, and deletes the keys whose time is over. */
 #include "jobs/unique_keys.h"
 
 #include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/contention.h"
 #include "batch/operations.h"
 #include "jobs/prune.h"
 
 /* Keys deleted by one statement. */
 #define PRUNE_LIMIT 10000
+
+/* Requests whose key another session is taking, ordered by resume_us. */
+static struct list unique_paused = { &unique_paused, &unique_paused };
+
+static void unique_keys_resume(struct timer *t) {
+    for (;;) {
+        struct add *a = LIST_ENTRY(unique_paused.next, struct add, row_waiter.node);
+
+        if (list_empty(&unique_paused))
+            return;
+        if (a->resume_us > clock_mono()) {
+            timer_set(t, a->resume_us, unique_keys_resume);
+            return;
+        }
+        list_remove(&a->row_waiter.node);
+        batch_add(&a->req->task);
+    }
+}
+
+void unique_keys_pause(struct add *a) {
+    static struct timer resume;
+
+    a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
+    list_push_back(&unique_paused, &a->row_waiter.node);
+    if (!timer_is_set(&resume))
+        timer_set(&resume, a->resume_us, unique_keys_resume);
+}
 
 static struct prune key_pages = { .task = { .op = &op_prune_keys, .rows = 1 } };
 static int64_t key_page_from = TIME_BEGINNING;
