@@ -1,32 +1,45 @@
 -- Adds jobs whose unique keys are free: ADDJOB UNIQUE. A key is taken by a job that has not expired, or for a
--- time that has not passed. Expired jobs are not added. A request whose job and key are both missing in the
--- result must try again: another session has just taken the key. The statement fails with a not-null violation
+-- time that has not passed. Expired jobs are not added. A request with a row without id must try again: another
+-- session has just taken the key. The statement fails with a not-null violation
 -- if another session has just taken the key for a time and its job has gone, and in place of such a result if $20
 -- demands it. It must be repeated then.
 -- params: as add_jobs, then $16 unique_key, $17 unique_until (null: until the job is gone), $18 now,
 --         $19 rare (as add_rare, and "until_start": the key is free when the job is delivered, "replace_delay": the job
 --         that has the key gets this body if it was not delivered, and if true this delay, too),
---         $20 must (each job is added, or its key is held; no two jobs have the same key)
+--         $20 must (each job is added, or its key is held; no two jobs have the same key),
+--         $21 trace (0: none; the number of a row in commit_marker, which tells that the request must try again),
+--         $22 tried (0: none; the trace of a committed try, which has added the job or found a holder unless the
+--         row is there: the job is only looked for), $23 node
 -- returns: ordinal, rank, id, expires_at, retry, is_replaced, was_until (as left_since, if its delay has changed,
 --          else null), delayed_until (the end of its new delay; null: it is queued); the jobs that have the taken
---          keys, in the order of the parameters; then the added jobs, with ordinal 0, in the order of their ids
+--          keys, and rows without id, in the order of the parameters; then the added jobs, with ordinal 0, in the
+--          order of their ids
 -- locks: the keys, in their order, until the transaction ends; jobs that have the keys; skips locked rows
--- index: job_unique, then by ctid; unique_key_pkey
+-- index: job_unique, then by ctid; unique_key_pkey; commit_marker_pkey
 with wanted as materialized (
     select w.*
     from unnest(
         $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
         $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[], $12::integer[],
         $13::integer[], $14::bytea[], $15::bytea[], $16::bytea[], $17::timestamptz[],
-        $19::jsonb[]
+        $19::jsonb[], $21::bigint[], $22::bigint[]
     ) with ordinality as w (
         id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body, attempts, backoff,
-        deadqueue, group_key, unique_key, unique_until, rare, ordinal
+        deadqueue, group_key, unique_key, unique_until, rare, trace, tried, ordinal
     )
 ),
 asked as materialized (
     select
         w.*,
+        (
+            w.tried <> 0 and (
+                select f.transaction
+                from pgdisque.commit_marker as f
+                where f.node = $23::smallint
+                  and f.transaction = w.tried
+                limit 1
+            ) is null
+        ) is true as is_done,
         case when j.is_free then j.place end as free_place,
         case when j.is_free is false then j.id else k.id end as held_id,
         case when j.is_free is false then j.rank else k.rank end as held_rank,
@@ -71,6 +84,7 @@ added as (
         a.rare -> 'headers'
     from asked as a
     where a.held_id is null
+      and not a.is_done
       and a.expires_at > $18::timestamptz
       -- An open SQL transaction may take the key, and may last long: api_take_key().
       and pg_try_advisory_xact_lock_shared(7713, hashtext(encode(a.unique_key, 'hex') || a.queue_id))
@@ -81,20 +95,30 @@ added as (
     on conflict do nothing
     returning queue_id, rank, id, expires_at, retry, unique_key, unique_until
 ),
+unseen as materialized (
+    select a.ordinal, a.trace
+    from asked as a
+    where a.held_id is null
+      and not a.is_done
+      and a.expires_at > $18::timestamptz
+      and a.id not in (select n.id from added as n)
+),
+traced as (
+    insert into pgdisque.commit_marker (node, transaction)
+    select $23::smallint, u.trace
+    from unseen as u
+    where u.trace <> 0
+),
 kept as (
     insert into pgdisque.unique_key as k (id, expires_at, until, queue_id, retry, rank, key)
     select a.id, a.expires_at, a.unique_until, a.queue_id, a.retry, a.rank, a.unique_key
     from added as a
     where a.unique_until is not null
     union all
-    -- The null fails the statement. A job that is neither added nor expired has no holder of its key.
+    -- The nulls fail the statement.
     select null, null, null, null, null, null, null
+    from unseen as u
     where $20::boolean
-      and (
-          select count(*)
-          from asked as a
-          where a.held_id is null and a.expires_at > $18::timestamptz
-      ) > (select count(*) from added)
     on conflict (queue_id, key) do update
     set id = excluded.id,
         expires_at = excluded.expires_at,
@@ -120,6 +144,7 @@ found as materialized (
             bool_or((a.rare -> 'replace_delay')::boolean) as is_moved
         from asked as a
         where a.held_id is not null
+          and not a.is_done
           and a.rare ? 'replace_delay'
         group by a.queue_id, a.held_rank, a.held_id
     ) as r
@@ -180,6 +205,9 @@ replaced as (
             case when f.is_moved and o.ordinal = f.ordinals[1] then f.delayed_until end
         from found as f
         cross join lateral unnest(f.ordinals) as o (ordinal)
+        union all
+        select u.ordinal, null, null, null, null, false, null, null
+        from unseen as u
     ) as u
     group by u.ordinal
     order by u.ordinal

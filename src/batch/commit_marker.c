@@ -9,7 +9,7 @@
 #define RUN_SHIFT 40
 
 static struct {
-    struct list sent; /* struct commit_marker of transactions that have not ended */
+    struct list sent; /* struct commit_marker of transactions that have not ended, or of rows that are kept */
     struct list lost;
     int64_t current; /* number of the transaction that is being built, if it gets a marker; 0: it gets none */
     int64_t last;    /* last number given; 0: none in this run */
@@ -55,6 +55,14 @@ bool commit_marker_write(struct commit_marker *m, struct params *p) {
     params_set_int2(p, 0, (int16_t)node_self()->number);
     params_set_int8(p, 1, m->txn);
     return true;
+}
+
+int64_t commit_marker_further(void) {
+    return txns.current == 0 ? 0 : next_number();
+}
+
+void commit_marker_keep(struct commit_marker *m) {
+    list_push_back(&txns.sent, &m->node);
 }
 
 void commit_marker_end(struct commit_marker *m) {

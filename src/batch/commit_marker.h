@@ -30,6 +30,11 @@ struct commit_marker {
 bool commit_marker_write(struct commit_marker *m, struct params *p) MUST_CHECK;
 /* The transaction has ended. */
 void commit_marker_end(struct commit_marker *m);
+/* Called while a task is encoded: the number of a further row, which the statement itself may insert. 0: the transaction
+ * has no commit marker. */
+int64_t commit_marker_further(void);
+/* Called when the commit marker of a lost transaction was read: its further row m->txn stays until commit_marker_end(). */
+void commit_marker_keep(struct commit_marker *m);
 
 enum commit_fate {
     COMMIT_UNKNOWN, /* the database did not answer the query */

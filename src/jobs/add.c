@@ -276,13 +276,17 @@ static void add_if_any_begin(struct params *p) {
 
 static void add_unique_begin(struct params *p) {
     params_set_time(p, 17, clock_db());
+    params_set_int2(p, 22, (int16_t)node_self()->number);
 }
 
 /* In a client transaction the statement fails if another session is taking the key. A later try after the commit would
  * not be atomic. */
 static void add_unique_encode(struct params *p, struct task *t) {
+    struct add *a = add_begin(t);
+
+    a->trace = commit_marker_further();
     params_set_bool(p, 19, t->client_txn != NULL);
-    add_encode(p, t);
+    add_write_row(p, a, 0);
 }
 
 /* Two jobs with one key need two statements: the second statement finds the first job. */
@@ -311,6 +315,8 @@ void add_count_accepted(struct queue *q, int64_t count) {
 /* The command has ended, except for its reply. */
 static void add_left(struct add *a) {
     timer_stop(&a->timeout);
+    if (a->settled)
+        commit_marker_end(&a->tried);
     a->q->users--;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, -(int64_t)a->count);
@@ -461,8 +467,18 @@ static bool add_flow_found_or_reply(struct add *a) {
     return false;
 }
 
+/* The next try reads the trace of the committed try. */
+static void add_settle(struct add *a) {
+    if (a->settled)
+        commit_marker_end(&a->tried);
+    a->tried.txn = a->trace;
+    commit_marker_keep(&a->tried);
+    a->again = a->settled = true;
+}
+
 /* bootstrap.c has counted the jobs, and has given back a lease. The next statement finds the job that has a unique key:
- * this one or another. It finds none if another server has delivered the job and it was acknowledged.
+ * this one or another. It finds none if another server has delivered the job and it was acknowledged. It adds the job if
+ * the committed try did not.
  * A transaction whose predecessor or batch was unknown is committed, too, and has added nothing. In a client transaction
  * the statement fails in place of such a verdict. */
 static void add_answer_lost(struct task *t) {
@@ -471,7 +487,7 @@ static void add_answer_lost(struct task *t) {
     queue_reset_scan(a->q);
     if (addjob_is_unique(&a->opt)) {
         add_completed(a);
-        a->again = a->settled = true;
+        add_settle(a);
         batch_add(t);
     } else if (a->if_any) {
         add_ended(a);
@@ -615,7 +631,8 @@ static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
     if (!row_null(rows, row, COL_ADD_UNIQUE_WAS_UNTIL))
         add_unique_moved(key, rows, row);
     add_left(a);
-    if (a->settled && a->opt.replace && a->opt.with_outcome && key.id != a->ids[0]) {
+    if (a->settled && a->opt.replace && a->opt.with_outcome && key.id != a->ids[0] &&
+        !row_bool(rows, row, COL_ADD_UNIQUE_IS_REPLACED)) {
         req_answer_lost(a->req);
         return;
     }
@@ -638,21 +655,24 @@ static void add_unique_try_again(struct add *a) {
         unique_keys_pause(a);
 }
 
-/* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,
- * the next try finds that session's job. A further try finds nothing if the request was given up, or if the job has
- * expired. It also finds nothing after a committed try, because the job that had the key may have gone since. */
-static void add_unique_not_seen(struct add *a) {
+/* The job was not added, and nothing has its key: it has expired, or a committed try added it or found a job that has
+ * gone since. */
+static void add_unique_gone(struct add *a) {
     struct added result = add_result(a);
 
-    if (!a->given_up && !a->settled && result.expires_at > clock_db()) {
-        add_unique_try_again(a);
-        return;
-    }
     add_left(a);
     if (a->settled && a->opt.with_outcome)
         req_answer_lost(a->req);
     else
         add_reply(a, &result);
+}
+
+/* Another session took the key while the statement ran: the next try finds the job of that session. */
+static void add_unique_not_seen(struct add *a) {
+    if (a->given_up)
+        add_unique_gone(a);
+    else
+        add_unique_try_again(a);
 }
 
 /* An added job is kept even if the client has got an error: a repeated ADDJOB with its key replies its ID. */
@@ -665,12 +685,16 @@ static void add_unique_done(struct task **tasks, size_t count, const PGresult *r
 
         add_completed(a);
         if (add_unique_has_row(rows, held, (int32_t)i + 1)) {
-            add_unique_taken(a, rows, held++);
+            if (row_null(rows, held, COL_ADD_UNIQUE_ID))
+                add_unique_not_seen(a);
+            else
+                add_unique_taken(a, rows, held);
+            held++;
         } else if (add_unique_is_added(a, rows, first)) {
             a->given_up = false;
             add_finish(a, true);
         } else {
-            add_unique_not_seen(a);
+            add_unique_gone(a);
         }
     }
 }

@@ -10,7 +10,7 @@ struct job_times add_job_times(const struct add *a, size_t i) {
 }
 
 /* The columns of rare properties, which add_jobs.sql and push_if_any.sql do not have. */
-enum { RARE_COLUMN = 15, RARE_UNIQUE_COLUMN = 18 };
+enum { RARE_COLUMN = 15, RARE_UNIQUE_COLUMN = 18, TRACE_COLUMN = 20, TRIED_COLUMN = 21 };
 
 void add_write_rare(struct add *a) {
     struct buf text = { 0 };
@@ -20,13 +20,12 @@ void add_write_rare(struct add *a) {
 }
 
 void add_write_row(struct params *p, const struct add *a, size_t i) {
-    static const struct slice none;
     const struct add_options *o = &a->opt;
     struct job_times at = add_job_times(a, i);
 
     params_int8(p, 0, a->ids[i]);
     params_time(p, 1, addjob_has_group(o) ? TIME_NEVER : a->to != NULL ? a->until : at.ready_at);
-    params_time(p, 2, a->settled ? TIME_BEGINNING : at.expires_at);
+    params_time(p, 2, at.expires_at);
     params_time_or_null(p, 3, at.wake_at);
     params_int4(p, 4, a->q->id);
     params_int4(p, 5, (int32_t)o->retry);
@@ -42,7 +41,9 @@ void add_write_row(struct params *p, const struct add *a, size_t i) {
     if (addjob_is_unique(o)) {
         params_bytea(p, 15, o->unique);
         params_time_or_null(p, 16, o->unique_for > 0 ? clock_db() + o->unique_for * US_PER_S : TIME_NEVER);
-        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->settled ? none : a->rare);
+        params_jsonb_or_null(p, RARE_UNIQUE_COLUMN, a->rare);
+        params_int8(p, TRACE_COLUMN, a->trace);
+        params_int8(p, TRIED_COLUMN, a->settled ? a->tried.txn : 0);
     } else if ((addjob_is_rare(o) || addjob_in_flow(o) || a->again) && !a->if_any) {
         params_jsonb_or_null(p, RARE_COLUMN, a->rare);
     }

@@ -113,14 +113,18 @@ static long long waiting_sessions(const char *counted) {
                 counted));
 }
 
+static void end_waiting_session(void) {
+    EVENTUALLY(waiting_sessions("pg_terminate_backend(pid)") >= 1);
+    EVENTUALLY(waiting_sessions("*") == 0);
+    let_commits_wait(false);
+}
+
 static const char *lose_answer(struct wire *w) {
     static char text[512];
     struct value *v;
     char *all;
 
-    EVENTUALLY(waiting_sessions("pg_terminate_backend(pid)") >= 1);
-    EVENTUALLY(waiting_sessions("*") == 0);
-    let_commits_wait(false);
+    end_waiting_session();
     v = wire_reply(w, EVENTUALLY_MS);
     assert_non_null(v);
     all = value_text(v);
@@ -385,6 +389,29 @@ static void test_replace_of_two_servers(void **state) {
     get_job(c, "replaced-two", "new");
 }
 
+/* The committed try added no job, because an application was taking the key. */
+static void test_taken_key_of_two_servers(void **state) {
+    PGconn *holder = postgres_connect(guarded.database);
+    struct wire w;
+    struct value *v;
+
+    (void)state;
+    make_queue("held");
+    PQclear(
+        PQexec(holder, "begin; select pgdisque.add_job('held', 'of the application', unique_key => 'k')"));
+    raw_open_on(&w, &guarded);
+    let_commits_wait(true);
+    wire_words(&w, "ADDJOB", "held", "mine", "0", "UNIQUE", "k", NULL);
+    end_waiting_session();
+    PQclear(PQexec(holder, "rollback"));
+    PQfinish(holder);
+    v = wire_reply(&w, EVENTUALLY_MS);
+    assert_true(v != NULL && v->type == '+');
+    get_job(c, "held", "mine");
+    value_free(v);
+    wire_close(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_server, alone, part),
@@ -401,6 +428,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
         cmocka_unit_test_setup_teardown(test_workflow_of_two_servers, with_another, part),
         cmocka_unit_test_setup_teardown(test_replace_of_two_servers, with_another, part),
+        cmocka_unit_test_setup_teardown(test_taken_key_of_two_servers, with_another, part),
     };
 
     return RUN_SUITE_WITH("multi_lost", tests, group_start, group_stop);

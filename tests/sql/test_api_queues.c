@@ -99,7 +99,7 @@ static void no_server_waits_for_a_key(void **state) {
     assert_string_equal(CALL(b, SQL_ADD_UNIQUE, "{77}", "{now}", "{2100-01-01}", "{null}", "{1}", "{60}",
                              "{0}", "{0}", "{1}", "{null}", "{x}", "{null}", "{null}", "{null}", "{null}",
                              "{k}", "{null}", "now"),
-                        "");
+                        "1 - - - - f - -");
     done(a, "commit");
     done(b, "reset lock_timeout");
     does(a, "1", "select count(*) from pgdisque.job where unique_key = 'k'");

@@ -45,7 +45,7 @@ static const struct planned planned[] = {
     { SQL_ADD_JOB_ALIKE, HOT | WRITE, "900000091, 'x', 1, 60, 0, 1, now(), now(), null" },
     { SQL_ADD_UNIQUE, HOT | SORTS,
       "'{1}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', '{2}', '{5}', "
-      "'{d}', '{g}', '{k}', '{now}', now(), '{null}', false" },
+      "'{d}', '{g}', '{k}', '{now}', now(), '{null}', false, '{1}', '{1}', 1::smallint" },
     { SQL_CANCEL_JOBS, HOT, KEYS ", now(), 1" },
     { SQL_BEAT_NODE, 0, "'a', true" },
     { SQL_DEAD_LETTER_JOBS, HOT, KEYS ", now()" },
@@ -620,7 +620,11 @@ static char *unique_args(int first, int count) {
         fputs(", ", f);
     }
     print_array(f, "null", first, count);
-    fputs(", false", f);
+    fputs(", false, ", f);
+    print_array(f, "1", first, count);
+    fputs(", ", f);
+    print_array(f, "0", first, count);
+    fputs(", 1::smallint", f);
     fclose(f);
     return text;
 }

@@ -39,7 +39,7 @@
           .params = { "{12,11}", TWO("@11:00:00"), TWO("@13:00:00"), TWO("NULL"), TWO("1"), TWO("60"),       \
                       TWO("0"), TWO("0"), TWO("1"), TWO("NULL"), TWO("x"), TWO("NULL"), TWO("NULL"),         \
                       TWO("NULL"), TWO("NULL"), TWO("k"), TWO("NULL"), NOW },                                \
-          .rows = "0 0 11 13:00:00 60 f - -", .left = "1/0/11" },                                            \
+          .rows = "0 0 11 13:00:00 60 f - -; 1 - - - - f - -", .left = "1/0/11" },                           \
         { SQL_ADD_UNIQUE, "each job must be added: a key that another job takes fails the statement",        \
           .params = { "{12,11}",        TWO("@11:00:00"),                                                    \
                       TWO("@13:00:00"), TWO("NULL"),                                                         \
@@ -78,6 +78,44 @@
                       "t" },                                                                                 \
           .rows = "0 0 12 13:00:00 60 f - -; 1 0 1 13:00:00 60 f - -",                                       \
           .left = "1/0/1; 1/0/12" },                                                                         \
+        { SQL_ADD_UNIQUE,                                                                                    \
+          "traces of a key that another job takes; a committed try without a trace, and with one",           \
+          .setup = "insert into pgdisque.commit_marker (node, transaction) values (9, 30)",                  \
+          .params = { "{11,12,13,14}",                                                                       \
+                      "{@11:00:00,@11:00:00,@11:00:00,@11:00:00}",                                           \
+                      "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}",                                           \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "{1,1,1,1}",                                                                           \
+                      "{60,60,60,60}",                                                                       \
+                      "{0,0,0,0}",                                                                           \
+                      "{0,0,0,0}",                                                                           \
+                      "{1,1,1,1}",                                                                           \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "{x,x,x,x}",                                                                           \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "{k,k,l,m}",                                                                           \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      NOW,                                                                                   \
+                      "{NULL,NULL,NULL,NULL}",                                                               \
+                      "f",                                                                                   \
+                      "{41,42,43,44}",                                                                       \
+                      "{0,0,29,30}",                                                                         \
+                      "9" },                                                                                 \
+          .rows = "0 0 11 13:00:00 60 f - -; 0 0 14 13:00:00 60 f - -; 2 - - - - f - -",                     \
+          .left = ANY,                                                                                       \
+          .query =                                                                                           \
+              "select string_agg(transaction::text, ' ' order by transaction) from pgdisque.commit_marker",  \
+          .found = "30 42" },                                                                                \
+        { SQL_ADD_UNIQUE,                                                                                    \
+          "REPLACE: a committed try without a trace replaces nothing again",                                 \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = "update pgdisque.job set unique_key = 'k'",                                               \
+          .params = { ONE_UNIQUE("11", "k", "NULL"), NOW, "{\"{\\\"replace_delay\\\": false}\"}", "f",       \
+                      "{41}", "{30}", "9" },                                                                 \
+          .rows = "1 0 1 13:00:00 60 f - -" },                                                               \
         { SQL_ADD_UNIQUE,                                                                                    \
           "its own job of a lost transaction",                                                               \
           .jobs = "1/0/11",                                                                                  \

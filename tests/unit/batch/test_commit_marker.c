@@ -22,7 +22,7 @@
 #define RUN_SHIFT 40
 
 /* Columns of add_jobs.sql, add_unique.sql; of mark_txn.sql and its kin. */
-enum { ADD_ID, ADD_EXPIRES_AT = 2 };
+enum { ADD_ID, ADD_UNIQUE_TRACE = 20, ADD_UNIQUE_TRIED = 21 };
 enum { TXN_NODE, TXN_NUMBER, TXN_FROM };
 
 static struct op *const ops[] = { &op_add_jobs,       &op_add_async,   &op_add_missing,
@@ -94,8 +94,8 @@ static int64_t added_id(void) {
     return fake_element(fake_sent(fake_write_conn(), 0), ADD_ID, 0);
 }
 
-static int64_t added_expires_at(void) {
-    return fake_element(fake_sent(fake_write_conn(), 0), ADD_EXPIRES_AT, 0);
+static int64_t added_tried(void) {
+    return fake_element(fake_sent(fake_write_conn(), 0), ADD_UNIQUE_TRIED, 0);
 }
 
 static void commit(void) {
@@ -391,21 +391,24 @@ static void test_given_up_while_it_is_asked_for(void **state) {
 
 /* ---- with a key ---- */
 
-/* The key may be free, because the job has ended. The server looks up the owner of the key, and adds nothing. */
+/* The key may be free, because the job has ended. The statement adds nothing, unless it finds the trace of the lost try. */
 static void test_committed_unique(void **state) {
-    int64_t id, txn;
+    int64_t id, txn, trace;
 
     (void)state;
     add("ADDJOB q1 a 0 UNIQUE k");
     batch_flush();
     assert_marked(SQL_ADD_UNIQUE);
+    assert_int_equal(added_tried(), 0);
     id = added_id();
+    trace = fake_element(fake_sent(fake_write_conn(), 0), ADD_UNIQUE_TRACE, 0);
     txn = mark_of(0);
     lose();
     assert_asked(txn);
     answer(txn);
     assert_marked(SQL_ADD_UNIQUE);
-    assert_int_equal(added_expires_at(), TIME_BEGINNING);
+    assert_true(trace > txn && mark_of(0) > trace);
+    assert_int_equal(added_tried(), trace);
     commit();
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
@@ -435,7 +438,7 @@ static void assert_added_again(void) {
     PGresult *rows[2] = { fake_rows(8), NULL };
 
     assert_marked(SQL_ADD_UNIQUE);
-    assert_true(added_expires_at() > TIME_BEGINNING);
+    assert_int_equal(added_tried(), 0);
     fake_set_int(rows[0], 0, 0, 4, 0);
     fake_set_int(rows[0], 0, 2, 8, added_id());
     fake_commit(fake_write_conn(), rows);

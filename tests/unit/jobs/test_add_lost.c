@@ -17,7 +17,8 @@
 #include "queue/delivery.h"
 
 /* Columns of add_unique.sql. */
-enum { UNIQUE_ID = 0, UNIQUE_RARE = 18 };
+enum { UNIQUE_ID = 0, UNIQUE_TRIED = 21 };
+#define TRACE 77
 
 static struct op *const ops[] = { &op_add_unique, &op_add_in_flow, NULL };
 
@@ -40,12 +41,15 @@ static int stop(void **state) {
     return 0;
 }
 
-static bool replaces(void) {
-    return fake_element_bytes(fake_sent(fake_write_conn(), 0), UNIQUE_RARE, 0).ptr != NULL;
+static int64_t tried(void) {
+    return fake_element(fake_sent(fake_write_conn(), 0), UNIQUE_TRIED, 0);
 }
 
 /* As batch.c does it when the commit marker of the lost transaction is there. */
 static void lose_the_answer(void) {
+    struct add *a = adder_req->data;
+
+    a->trace = TRACE;
     fake_lose(fake_write_conn());
     batch_cancel(&adder_req->task);
     adder_req->task.op->answer_lost(&adder_req->task);
@@ -73,9 +77,9 @@ static void test_a_committed_replace_is_not_repeated(void **state) {
     (void)state;
     add("ADDJOB q1 a 0 UNIQUE k REPLACE WITHOUTCOME");
     batch_flush();
-    assert_true(replaces());
+    assert_int_equal(tried(), 0);
     lose_the_answer();
-    assert_false(replaces());
+    assert_int_equal(tried(), TRACE);
     commit_holder(5);
     assert_replies("add:UNKNOWN");
 }
@@ -99,6 +103,26 @@ static void test_the_job_has_the_key(void **state) {
     lose_the_answer();
     commit_holder(fake_element(fake_sent(fake_write_conn(), 0), UNIQUE_ID, 0));
     assert_non_null(strstr(adder_reply, "added"));
+}
+
+/* The committed try was not seen: the next try may add the job, and is answered as a first try. */
+static void test_a_key_that_was_being_taken(void **state) {
+    PGresult *rows = fake_rows(8);
+
+    (void)state;
+    add("ADDJOB q1 a 0 UNIQUE k");
+    batch_flush();
+    lose_the_answer();
+    assert_int_equal(tried(), TRACE);
+    fake_set_int(rows, 0, 0, 4, 1);
+    for (int col = 1; col < 8; col++)
+        fake_set_bytes(rows, 0, col, (struct slice){ 0 });
+    fake_commit(fake_write_conn(), &rows);
+    assert_replies("");
+    batch_flush();
+    assert_int_equal(tried(), TRACE);
+    commit_holder(5);
+    assert_replies("add:D");
 }
 
 /* The job with the key has gone: that of the first try, or another one. */
@@ -193,6 +217,7 @@ int main(void) {
         TEST(test_a_committed_replace_is_not_repeated),
         TEST(test_the_outcome_was_not_asked_for),
         TEST(test_the_job_has_the_key),
+        TEST(test_a_key_that_was_being_taken),
         TEST(test_no_job_has_the_key),
         TEST(test_a_job_of_a_workflow_is_judged_again),
         TEST(test_not_after_a_long_time),
