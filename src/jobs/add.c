@@ -14,6 +14,7 @@
 #include "batch/contention.h"
 #include "batch/operations.h"
 #include "jobs/add_row.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/flows.h"
 #include "jobs/groups.h"
 #include "jobs/id_list.h"
@@ -317,6 +318,8 @@ static void add_left(struct add *a) {
     timer_stop(&a->timeout);
     if (a->settled)
         commit_marker_end(&a->tried);
+    if (addjob_is_of_started(&a->opt))
+        queue_work(a->q)->adds.of_started--;
     a->q->users--;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, -(int64_t)a->count);
@@ -793,12 +796,12 @@ static void add_enter(struct add *a) {
     batch_add(t);
 }
 
-/* A push needs the consume end of the list. */
+/* A push needs the consume end of the list. The row of a job ahead has a lease, but no client has the job. */
 static bool add_open_or_wait(struct add *a) {
     if (add_is_push(a))
         return list_open_or_wait(a->q, list_other_end(a->end), &a->row_waiter);
     if (queue_is_open(a->q))
-        return true;
+        return !addjob_is_of_started(&a->opt) || claim_ahead_return(a->q, &a->row_waiter);
     queue_wait_for_row(a->q, &a->row_waiter);
     return false;
 }
@@ -850,6 +853,8 @@ static void add_insert(struct add *a) {
     if (a->timeout_ms > 0 && !req_in_txn(r))
         timer_set(&a->timeout, clock_mono() + int64_least(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
     a->q->users++;
+    if (addjob_is_of_started(&a->opt))
+        queue_work(a->q)->adds.of_started++;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, (int64_t)a->count);
     if (add_open_or_wait(a))

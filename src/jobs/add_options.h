@@ -93,6 +93,11 @@ static inline bool addjob_is_until_start(const struct add_options *o) {
     return o->until.ptr != NULL && slice_is(o->until, "start");
 }
 
+/* The effect of the request depends on whether the job that has the key was delivered. */
+static inline bool addjob_is_of_started(const struct add_options *o) {
+    return o->replace || addjob_is_until_start(o);
+}
+
 /* Has the job a property for which add_jobs.sql has no column? */
 static inline bool addjob_is_rare(const struct add_options *o) {
     return o->headers.ptr != NULL || o->replace || addjob_is_until_start(o);

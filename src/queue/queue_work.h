@@ -39,6 +39,7 @@ struct queue_adds {
     int64_t sent;         /* the part of them that is sent, and not handed off to a waiter */
     int64_t pushes_sent;  /* elements in sent pushes, repetitions included */
     int64_t pushes_ended; /* the part of pushes_sent whose transaction has ended */
+    int64_t of_started;   /* requests that depend on whether a job was delivered */
 };
 
 /* The requests that wait for the queue by its name.

@@ -43,9 +43,13 @@ static int close_all(void **state) {
     return 0;
 }
 
-static void fill(redisContext *c, const char *queue, int retry) {
+/* options: of ADDJOB. NULL: none. Otherwise each job has the key of its number, too. */
+static void fill_with(redisContext *c, const char *queue, int retry, const char *options) {
     for (int i = 0; i < JOBS; i++)
-        later(c, "ADDJOB %s %d 0 RETRY %d", queue, i, retry);
+        if (options == NULL)
+            later(c, "ADDJOB %s %d 0 RETRY %d", queue, i, retry);
+        else
+            later(c, text_of("ADDJOB %s %d 0 RETRY %d UNIQUE %d %s", queue, i, retry, i, options), NULL);
     for (int i = 0; i < JOBS; i++) {
         const char *reply = next_reply(c);
 
@@ -53,6 +57,10 @@ static void fill(redisContext *c, const char *queue, int retry) {
         ahead.ids[i] = forever(reply + 1);
         ahead.deliveries[i] = 0;
     }
+}
+
+static void fill(redisContext *c, const char *queue, int retry) {
+    fill_with(c, queue, retry, NULL);
 }
 
 static void note_delivery(int consumer, const struct value *job) {
@@ -126,14 +134,18 @@ static long long leased_jobs(const char *queue) {
 }
 
 /* Afterwards the server has jobs ahead, and no claim is under way. */
-static void take_three_rounds(redisContext *c, const char *queue) {
-    fill(c, queue, LONG_RETRY);
+static void take_three_rounds_with(redisContext *c, const char *queue, const char *options) {
+    fill_with(c, queue, LONG_RETRY, options);
     consumers_open();
     for (int i = 0; i < 3; i++) {
         assert_int_equal(take_round(queue), CONSUMERS);
         acknowledge_round();
     }
     (void)add_job(c, "other", "-", "");
+}
+
+static void take_three_rounds(redisContext *c, const char *queue) {
+    take_three_rounds_with(c, queue, NULL);
 }
 
 /* Sends the command for each of the first jobs that were not delivered, without reading the replies. Returns their
@@ -239,6 +251,36 @@ static void test_cancelled_jobs(void **state) {
     assert_int_equal(take_round("cancelled"), 0);
     EVENTUALLY(jobs_where("cancelled", "true") == 0);
     expect(c, ":0", "QLEN cancelled");
+    redisFree(c);
+}
+
+/* No client has the jobs ahead, so they are not delivered yet. */
+static void add_for_waiting(redisContext *c, const char *queue, const char *option, const char *outcome) {
+    int count = 0;
+
+    take_three_rounds_with(c, queue, strcmp(option, "REPLACE") == 0 ? "" : option);
+    for (int i = 0; i < JOBS && count < CONSUMERS; i++)
+        if (ahead.deliveries[i] == 0)
+            count++, later(c, text_of("ADDJOB %s new 0 UNIQUE %d %s WITHOUTCOME", queue, i, option), NULL);
+    for (int i = 0; i < count; i++)
+        assert_non_null(strstr(next_reply(c), outcome));
+}
+
+static void test_replaced_jobs(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    add_for_waiting(c, "replaced", "REPLACE", "replaced");
+    assert_int_equal(jobs_where("replaced", "j.body = 'new'"), CONSUMERS);
+    redisFree(c);
+}
+
+static void test_keys_until_start(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    add_for_waiting(c, "until-start", "UNTIL START", "existing");
+    assert_int_equal(jobs_where("until-start", "j.body = 'new'"), 0);
     redisFree(c);
 }
 
@@ -417,6 +459,8 @@ int main(void) {
         TEST(test_at_most_once),
         TEST(test_deleted_jobs),
         TEST(test_cancelled_jobs),
+        TEST(test_replaced_jobs),
+        TEST(test_keys_until_start),
         TEST(test_acknowledged_jobs),
         TEST(test_deleted_queue),
         TEST(test_commands_during_a_claim),
