@@ -52,17 +52,17 @@ struct add {
     bool sent;         /* counted in q->work->adds.sent: no waiting client gets the jobs */
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
     bool again;    /* the transaction was lost once: the jobs may exist */
-    bool
-        settled; /* it was committed and its result lost: `tried` tells whether to add or replace a job again */
-    int64_t
-        trace; /* of a unique job: the number of the row that its statement inserts if it must try again; 0: none */
-    struct commit_marker tried; /* if settled: keeps the trace of the committed try */
-    bool given_up;              /* the client got an error: an inserted job is removed */
-    int32_t flow_first;         /* jobs before it in the statement add_in_flow.sql */
-    int32_t flow_verdict;       /* its result */
-    unsigned flow_tries;        /* tries of a job whose predecessor or batch was not found */
-    int64_t unseen_us;          /* clock_mono(): start of the contention for the key; 0: none */
-    int64_t resume_us;          /* clock_mono(): the next try to take the key */
+    bool settled;  /* it was committed and its result lost: see tried */
+    /* Of a unique job: the row in commit_marker that its statement inserts if the request must try again; 0: none. */
+    int64_t trace;
+    /* If settled: keeps the trace of the committed try, which tells whether to add or replace a job again. */
+    struct commit_marker tried;
+    bool given_up;        /* the client got an error: an inserted job is removed */
+    int32_t flow_first;   /* jobs before it in the statement add_in_flow.sql */
+    int32_t flow_verdict; /* its result */
+    unsigned flow_tries;  /* tries of a job whose predecessor or batch was not found */
+    int64_t unseen_us;    /* clock_mono(): start of the contention for the key; 0: none */
+    int64_t resume_us;    /* clock_mono(): the next try to take the key */
 };
 
 /* Checks the options, and adds the jobs to the queue that the request names. a is in the memory of its request, which
