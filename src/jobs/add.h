@@ -53,7 +53,7 @@ struct add {
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
     bool again;    /* the transaction was lost once: the jobs may exist */
     bool settled;  /* it was committed and its result lost: see tried */
-    /* Of a unique job: the row in commit_marker that its statement inserts if the request must try again; 0: none. */
+    /* The number of the row in commit_marker that the statement inserts for an unseen key; 0: none. */
     int64_t trace;
     /* If settled: keeps the trace of the committed try, which tells whether to add or replace a job again. */
     struct commit_marker tried;
