@@ -312,10 +312,26 @@ int64_t import_begun(struct import *im, const struct import_source *s) {
     return begun;
 }
 
+/* A Redis does not know the command, and a pgdisque misses its arguments. */
+static bool import_finds_pgdisque(struct import *im) {
+    redisReply *r;
+    bool unknown;
+
+    redis_pipe_put(&im->to, "ADDJOB");
+    r = redis_pipe_take_or_error(&im->to, "ADDJOB", "a");
+    if (r == NULL)
+        return import_stop(im, "pgdisque", im->to.err);
+    unknown = r->type == REDIS_REPLY_ERROR && strstr(r->str, "unknown command") != NULL;
+    freeReplyObject(r);
+    return !unknown || import_stop(im, "--to", "this address has no pgdisque: it does not know ADDJOB");
+}
+
 bool import_ask_limits(struct import *im) {
     redisReply *r;
     bool good;
 
+    if (!import_finds_pgdisque(im))
+        return false;
     redis_pipe_put(&im->to, "CONFIG GET proto-max-bulk-len");
     r = redis_pipe_take(&im->to, "CONFIG GET", "[ss]");
     if (r == NULL)

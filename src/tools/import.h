@@ -101,7 +101,7 @@ struct import_kind {
     const struct import_hashes *hashes; /* NULL: the elements are the tasks */
 };
 
-/* Asks the pgdisque for its limits, before the first batch. False with a sentence in err. */
+/* Asks the pgdisque for its limits, before the first batch. False with a sentence in err, also if the target is none. */
 bool import_ask_limits(struct import *im) MUST_CHECK;
 /* The number of elements of the source; -1 with a sentence in err. */
 int64_t import_length(struct import *im, const struct import_source *s);

@@ -155,6 +155,9 @@ static int64_t count_names(struct import_run *run, char **names, size_t named) {
         good = begun >= 0;
         if (good && run->w->dry_run)
             line_report_count(&run->report, "sources", length, sources[i].key);
+        if (good && run->w->dry_run && begun > 0)
+            import_line_refuse("tasks that a worker or an earlier import holds are not counted",
+                               sources[i].key);
         run->progress.total += good ? length : 0;
         found += good ? length + begun : 0;
     }

@@ -71,6 +71,7 @@ static void test_refusals(void **state) {
     IMPORT(2, "members: WRONGTYPE", "here", "members");
     IMPORT(2, "only redis://, rediss:// and unix://", "--to", "http://127.0.0.1", "here");
     IMPORT(2, "127.0.0.1:1:", "--to", "127.0.0.1:1", "here");
+    IMPORT(2, "this address has no pgdisque", "--to", text_of("127.0.0.1:%d", r->tcp.port), "here");
     assert_false(file_contains(moving_log(), "Run the import again"));
     IMPORT(3, "nothing was found under this name: hree", "--dry-run", "hree", "here");
     IMPORT(0, "usage: ", "--help");
@@ -106,6 +107,7 @@ static void test_pause(void **state) {
     assert_true(file_contains(moving_log(), "Run the import again"));
     expect(r, ":20", "LLEN shut");
     expect(r, ":10", "LLEN pgdisque:import:list:shut");
+    IMPORT(0, "an earlier import holds are not counted: shut", "--dry-run", "shut");
     expect(q, "+none", "PAUSE shut none");
     IMPORT(0, "30 tasks moved", "--batch", "10", "shut");
     moving_in_order(q, "shut", 30);

@@ -75,7 +75,7 @@ static void put(int fd, const char *bytes, size_t len) {
 }
 
 static void put_line(int fd, const char *fmt, ...) {
-    char line[256];
+    char line[4096];
     va_list args;
 
     va_start(args, fmt);
