@@ -85,6 +85,14 @@ size_t client_txn_statements(const struct client_txn *ct) {
     return statements;
 }
 
+size_t client_txn_rows(const struct client_txn *ct) {
+    size_t rows = 0;
+
+    for (size_t i = 0; i < ct->count; i++)
+        rows += ct->tasks[i]->rows;
+    return rows;
+}
+
 size_t client_txn_size(const struct client_txn *ct) {
     size_t bytes = 0;
 

@@ -64,6 +64,9 @@ size_t client_txn_statements(const struct client_txn *ct);
 #define CLIENT_TXN_MAX_STATEMENTS 1000
 /* The most of its edges. The caller checks that, too: AFTER #n names up to 1,000 jobs in a few bytes. */
 #define CLIENT_TXN_MAX_EDGES 100000
+/* The rows of its statements, at most CLIENT_TXN_MAX_ROWS, because they are written in one turn. The caller checks that. */
+size_t client_txn_rows(const struct client_txn *ct);
+#define CLIENT_TXN_MAX_ROWS 200000
 /* task_size() of all its tasks, at most OP_MAX_BYTES. The caller checks that. */
 size_t client_txn_size(const struct client_txn *ct);
 /* Queues tasks[count] (count > 0) for sending. */

@@ -225,6 +225,10 @@ static void check_size(struct exec *e) {
         buf_printf(&e->error,
                    "LIMIT the jobs of the transaction wait for too many jobs: 100000 in all are allowed. "
                    "Let a job wait for the first group of jobs, and the second group for this job");
+    else if (client_txn_rows(&e->client_txn) > CLIENT_TXN_MAX_ROWS)
+        buf_printf(&e->error,
+                   "LIMIT the commands of the transaction name too many jobs and queues: 200000 in all "
+                   "are allowed");
     else if (client_txn_size(&e->client_txn) > OP_MAX_BYTES)
         buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
 }

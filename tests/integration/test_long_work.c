@@ -444,6 +444,25 @@ static void test_transaction_with_many_changes(void **state) {
     check_transaction("$3\r\nDEL\r\n");
 }
 
+/* The statements of a transaction are written in one turn. */
+static void test_transaction_with_too_many_queues(void **state) {
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "MULTI\r\nRPUSH among y\r\n"));
+    for (int i = 0; i < 200; i++)
+        send_names(&w, "$6\r\nGETJOB\r\n$6\r\nNOHANG\r\n$4\r\nFROM\r\n", 3, "n", 1000);
+    for (int i = 0; i < 202; i++)
+        raw_expect(&w, i == 0 ? "+OK" : "+QUEUED");
+    assert_true(wire_send_text(&w, "EXEC\r\n"));
+    raw_expect(
+        &w,
+        "-LIMIT the commands of the transaction name too many jobs and queues: 200000 in all are allowed");
+    expect(c, ":0", "LLEN among");
+    wire_close(&w);
+}
+
 /* Nothing is done if the client disconnects while EXEC prepares the commands. If it disconnects later, the element
  * comes back. */
 static void test_client_goes_while_exec_prepares(void **state) {
@@ -715,6 +734,7 @@ int main(void) {
         cmocka_unit_test(test_names_are_forgotten),
         cmocka_unit_test(test_transaction_of_many_names),
         cmocka_unit_test(test_transaction_with_many_changes),
+        cmocka_unit_test(test_transaction_with_too_many_queues),
         cmocka_unit_test(test_client_goes_while_exec_prepares),
         cmocka_unit_test(test_transaction_of_a_client_that_has_gone),
         cmocka_unit_test(test_arguments_that_are_alike),
