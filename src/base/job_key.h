@@ -79,8 +79,9 @@ static inline int64_t job_token(int32_t nacks, int32_t additional_deliveries) {
     return INT64_C(1) + nacks + additional_deliveries;
 }
 
-/* The back-off before the next delivery of a job, after that many deliveries (at least 1). Up to an
- * eighth is added. Jobs that failed together then come back at different times. SQL statements use the same formula: sql/parts/backoff.sql. */
+/* The back-off before the next delivery of a job, after that many deliveries (at least 1). Up to an eighth is added.
+ * Jobs that failed together then come back at different times. SQL statements use the same formula:
+ * sql/parts/backoff.sql. */
 int64_t job_backoff_us(int64_t id, int64_t backoff_s, int32_t deliveries);
 
 /* Writes JOBID_LEN characters (no NUL). node_id: the adding node's hex ID. */

@@ -32,7 +32,8 @@ void peers_tick(void);
 void peers_turn(void);
 /* Time of the next work for peers_turn(), clock_mono(). */
 int64_t peers_next_due(void);
-/* The snapshot of a recount (jobs/recount.h) is taken. It may include changes of SQL functions whose messages arrive later. */
+/* The snapshot of a recount (jobs/recount.h) is taken. It may include changes of SQL functions whose messages arrive
+ * later. */
 void peers_note_snapshot(void);
 /* Call this after a lost connection. Our recent changes are unknown, so peers must read the affected queues again. */
 void peers_announce_unknown(void);

@@ -253,13 +253,16 @@ static void rename_same(struct req *r, struct queue *q) {
 
 /* In a client transaction the statement finds out whether the source exists. */
 void cmd_rename(struct req *r) {
-    struct queue *from = req_in_txn(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
+    struct queue *from = queue_find(r->argv[1]);
 
-    if (from == NULL || (from->id == 0 && !req_in_txn(r)))
+    if (!req_in_txn(r) && (from == NULL || from->id == 0)) {
         no_such_key(r);
-    else if (!args_queues_or_reply(r, &r->argv[1], 2))
         return;
-    else if (slice_equal(r->argv[1], r->argv[2]))
+    }
+    if (!args_queues_or_reply(r, &r->argv[1], 2))
+        return;
+    from = queue_get(r->argv[1]);
+    if (slice_equal(r->argv[1], r->argv[2]))
         rename_same(r, from);
     else
         rename_start(r, from);

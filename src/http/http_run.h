@@ -14,8 +14,8 @@
  */
 
 /* If so many connections run commands or receive events, further commands are refused. Connections of probes are
- * counted apart, up to HTTP_PROBES_MAX. The others of HTTP_CLIENTS_MAX are for new connections. Requests that arrive at the same time may
- * exceed these numbers, because a connection counts from its login on. */
+ * counted apart, up to HTTP_PROBES_MAX. The others of HTTP_CLIENTS_MAX are for new connections. Requests that arrive at
+ * the same time may exceed these numbers, because a connection counts from its login on. */
 #define HTTP_RUNS_MAX 192
 #define HTTP_PROBES_MAX (HTTP_CLIENTS_MAX - 16)
 /* If more than HTTP_FREE_RUNS connections run commands, a user may have at most so many of them, so that others find

@@ -448,7 +448,7 @@ static void add_withdraw(struct add *a) {
 static void add_unique_not_seen(struct add *a);
 
 /* OP_KEY_TAKEN: another session took the unique key for a time while the statement ran, and its
- * job has gone (add_unique.sql). */
+ * job has gone (add_unique.sql). A client transaction ends with contention_error in place of it. */
 static void add_fail(struct task *t, const struct op_error *err) {
     struct add *a = add_of(t);
 
@@ -495,7 +495,7 @@ static void add_answer_lost(struct task *t) {
     } else if (a->if_any) {
         add_ended(a);
         req_answer_lost(a->req);
-    } else if (addjob_in_flow(&a->opt) && !req_in_txn(a->req)) {
+    } else if (addjob_in_flow(&a->opt) && a->req->exec == NULL) {
         if (add_flow_found_or_reply(a))
             batch_add(t);
     } else {

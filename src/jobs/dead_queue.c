@@ -42,9 +42,10 @@ static void dead_work_fail(struct task *t, const struct op_error *err) {
     req_fail_task(t, err);
 }
 
+/* The page is done, and the next pages are not. */
 static void dead_work_answer_lost(struct task *t) {
     dead_work_release(work_of(t));
-    req_answer_lost(REQ_OF_TASK(t));
+    req_maybe_done(REQ_OF_TASK(t));
 }
 
 /* A second try of a page takes the next jobs, which COUNT may exclude. */

@@ -62,7 +62,7 @@ static inline struct job_ids *job_ids(const struct req *r) {
 /* The leases of the jobs are held from the command to its end, see lease.h. */
 void job_ids_hold(const struct req *r);
 void job_ids_unhold(const struct req *r);
-/* Pins the leases of the jobs of r, and adds r to the next statement of op. */
+/* Holds the leases of the jobs of r, and adds r to the next statement of op. */
 void job_ids_send(struct req *r, struct op *op);
 
 /* Appends queue_id, rank, id to columns 0, 1, 2. */

@@ -56,8 +56,8 @@ static void tell(const struct queue *q, enum job_event event, const struct job_r
 
 /* ---- entering ---- */
 
-/* In an empty queue only jobs that are not committed yet can be earlier. Jobs with negative ids do not expire in the order of
- * ids. */
+/* In an empty queue only jobs that are not committed yet can be earlier. Jobs with negative ids do not expire in the
+ * order of ids. */
 static void job_count_new(struct queue *q, const struct job_row *job, enum job_entry why) {
     if (why == JOB_ADDED && job->key.id > 0 && (q->counters.total == 0 || job->key.id <= q->swept_id))
         expire_in_order_from(q, job->key.id);

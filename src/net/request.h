@@ -97,7 +97,8 @@ static inline bool req_may_queue(const struct req *r, unsigned access, struct sl
 static inline bool req_may_channel(const struct req *r, struct slice channel, bool is_pattern) {
     return r->user == NULL || r->user->all || user_may_channel(r->user, r->right, channel, is_pattern);
 }
-/* True if its task is in a client transaction. The result then depends on the earlier statements of the transaction. */
+/* True if its task is in a client transaction. The result then depends on the earlier statements of the transaction. When
+ * the transaction has ended, the task is in none any more. */
 static inline bool req_in_txn(const struct req *r) {
     return r->task.client_txn != NULL;
 }

@@ -75,10 +75,10 @@ static bool usage_is_literal(struct slice word) {
 
 /* True if cmd is a family: its synopsis begins with the name of a member. */
 static bool is_family(const struct command *cmd) {
-    struct slice rest = synopsis(cmd), word;
+    struct slice rest = synopsis(cmd), alternatives = rest, word, part;
 
     return (cmd->arity == -2 || cmd->args[0] == '[') && slice_next_word(&rest, SEPARATORS, &word) &&
-           usage_is_literal(word) && strstr(cmd->args, " | ") != NULL;
+           usage_is_literal(word) && next_alternative(&alternatives, &part) && alternatives.len > 0;
 }
 
 static bool same_word(struct slice a, struct slice b) {

@@ -204,13 +204,13 @@ static inline bool db_has_room(const struct db_conn *conn) {
 /* Sets the durability of the next transaction. Call it before the first statement. Without it the transaction has the
  * durability of the session. */
 void db_set_durability(struct db_conn *conn, enum durability durability);
-/* Bounds the next transaction. Call it after db_set_durability(). A transaction that exceeds a bound is
- * cancelled, and fails with the SQLSTATE of the bound. If the results go on to twice their bound, the connection is closed, and the transaction is
- * lost with that SQLSTATE. If it commits before, nothing is lost. A session that waits for a lock, the disk or a standby
- * is not cancelled. */
+/* Bounds the next transaction. Call it after db_set_durability(). A transaction that exceeds a bound is cancelled, and
+ * fails with the SQLSTATE of the bound. If the results go on to twice their bound, the connection is closed, and the
+ * transaction is lost with that SQLSTATE. If it commits before, nothing is lost. A session that waits for a lock, the
+ * disk or a standby is not cancelled. */
 void db_bound(struct db_conn *conn, struct db_bounds bounds);
-/* Measures the time of each statement of the next transaction. Call it after db_set_durability(). The session then sends each
- * result at once. That costs some microseconds a statement. */
+/* Measures the time of each statement of the next transaction. Call it after db_set_durability(). The session then
+ * sends each result at once. That costs some microseconds a statement. */
 void db_time(struct db_conn *conn);
 /* The next transaction, on CONN_LONG, reads one snapshot. on_taken() is called when the database has taken that, before it
  * executes the statements. It is not called if the transaction fails or is lost before. */

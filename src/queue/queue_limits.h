@@ -33,8 +33,8 @@ uint64_t limits_changes(void);
 void limits_slot_freed(struct queue *q);
 /* A concurrency slot may be free. Peers are not notified. */
 void limits_receive_slot(struct queue *q);
-/* A claim found no slot or token. slots_freed: q->limits->slots_freed when it was sent. wait_ms: until the next tokens; 0: it
- * found no slot. soon: another session was about to change that. */
+/* A claim found no slot or token. slots_freed: q->limits->slots_freed when it was sent. wait_ms: until the next tokens;
+ * 0: it found no slot. soon: another session was about to change that. */
 void limits_claim_refused(struct queue *q, uint64_t slots_freed, int32_t wait_ms, bool soon);
 /* The limits did not reduce a claim. */
 void limits_claim_allowed(struct queue *q);

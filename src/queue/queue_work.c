@@ -68,7 +68,7 @@ static bool has_takes(const struct queue_claims *c) {
 }
 
 static bool has_adds(const struct queue_adds *a) {
-    return a->accepted != 0 || a->sent != 0 || a->pushes_sent != a->pushes_ended;
+    return a->accepted != 0 || a->sent != 0 || a->pushes_sent != a->pushes_ended || a->of_started != 0;
 }
 
 static bool has_waiting(const struct queue_work *w) {

@@ -195,10 +195,10 @@ void position_receive(struct scan_position *s, struct job_key key) {
     }
 }
 
-/* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all
- * keys up to its snapshot_end. Transactions of CONN_WRITE run one after another, so during such a scan no job of this
- * server became ready before the scan's key. Jobs that position_receive() noted during the scan
- * may be missing from it, before and after snapshot_end. If the position was set back during the scan, the queue must be scanned again. */
+/* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all keys
+ * up to its snapshot_end. Transactions of CONN_WRITE run one after another, so during such a scan no job of this server
+ * became ready before the scan's key. Jobs that position_receive() noted during the scan may be missing from it, before
+ * and after snapshot_end. If the position was set back during the scan, the queue must be scanned again. */
 void position_advance(struct scan_position *s, const struct queue_scan *scan, const struct job_key *last,
                       bool to_the_end) {
     struct job_key end = { .rank = 0, .id = scan->snapshot_end };

@@ -25,6 +25,7 @@ static char something;
     X(accepted, w->adds.accepted = on)                                           \
     X(sent, w->adds.sent = on)                                                   \
     X(pushes, *(on ? &w->adds.pushes_sent : &w->adds.pushes_ended) += 1)         \
+    X(of_started, w->adds.of_started = on)                                       \
     X(waiting, use_list(&w->waiting.list, on))                                   \
     X(waiting_count, w->waiting.count = on)                                      \
     X(row_waiters, use_list(&w->row.waiters, on))                                \
