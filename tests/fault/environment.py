@@ -42,10 +42,10 @@ def until(condition, seconds, what):
 
 
 def unprivileged():
-    """The user of Postgres. None: that of this process. If this is root, the server takes the same user of this list."""
+    """The user of Postgres. None: the user of this process. A server of root selects the same account."""
     if os.geteuid() != 0:
         return None
-    for name in ("pgdisque", "postgres", "nobody"):
+    for name in ("pgdisque", "postgres", "nobody"):  # unprivileged_accounts of src/base/system_user.c
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
     return None

@@ -23,22 +23,16 @@
 static struct server s;
 
 static int start_server(void **state) {
-    static char number[16];
-    static const char *options[] = {
-        "--http-port", number, "--http-hosts", "queue.example", "--metrics-queues", "3", NULL
-    };
+    static const char *const others[] = { "--http-hosts", "queue.example", "--metrics-queues", "3", NULL };
 
     (void)state;
-    http_port = server_free_port();
-    snprintf(number, sizeof number, "%d", http_port);
-    server_start(&s, postgres_conninfo(&pg, NULL), options);
+    server_start(&s, postgres_conninfo(&pg, NULL), http_options(others));
     return 0;
 }
 
 static int stop_server(void **state) {
     (void)state;
-    assert_int_equal(server_stop(&s), 0);
-    return 0;
+    return server_stop(&s);
 }
 
 static void test_probes(void **state) {

@@ -12,13 +12,8 @@ static struct server s;
 static redisContext *admin;
 
 static int start_server(void **state) {
-    static char number[16];
-    static const char *options[] = { "--http-port", number, NULL };
-
     (void)state;
-    http_port = server_free_port();
-    snprintf(number, sizeof number, "%d", http_port);
-    server_start(&s, postgres_conninfo(&pg, NULL), options);
+    server_start(&s, postgres_conninfo(&pg, NULL), http_options(NULL));
     admin = client_open_on(&s);
     EVENTUALLY(strstr(http_get("/ready"), "{\"ready\":true}") != NULL);
     expect_http(http_get("/api/session"), 200, "{\"user\":\"default\",\"login\":false,");

@@ -2,7 +2,6 @@
 #include "fixture.h"
 #include "http_requests.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,20 +12,14 @@
 static struct server s;
 
 static int start_server(void **state) {
-    static char number[16];
-    static const char *options[] = { "--http-port", number, NULL };
-
     (void)state;
-    http_port = server_free_port();
-    snprintf(number, sizeof number, "%d", http_port);
-    server_start(&s, postgres_conninfo(&pg, NULL), options);
+    server_start(&s, postgres_conninfo(&pg, NULL), http_options(NULL));
     return 0;
 }
 
 static int stop_server(void **state) {
     (void)state;
-    assert_int_equal(server_stop(&s), 0);
-    return 0;
+    return server_stop(&s);
 }
 
 /* Sends commands on a connection that stays open. */

@@ -19,14 +19,10 @@ static redisContext *control;
 static char *megabyte;
 
 static int start_small(void **state) {
-    static char number[16];
-    const char *const options[] = { "--maxmemory", "24mb", "--proto-max-bulk-len", "1mb", "--http-port",
-                                    number,        NULL };
+    static const char *const others[] = { "--maxmemory", "24mb", "--proto-max-bulk-len", "1mb", NULL };
 
     (void)state;
-    http_port = server_free_port();
-    snprintf(number, sizeof number, "%d", http_port);
-    server_start(&small, postgres_conninfo(&pg, NULL), options);
+    server_start(&small, postgres_conninfo(&pg, NULL), http_options(others));
     control = client_open_on(&small);
     megabyte = malloc(MB + 1);
     memset(megabyte, 'm', MB);

@@ -3,18 +3,12 @@
 #include "http_requests.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <libpq-fe.h>
 
 /* Starts a server with a port for HTTP. Does not wait. */
 static void spawn_with_http(struct server *s, const char *database) {
-    static char number[16];
-    static const char *options[] = { "--http-port", number, NULL };
-
-    http_port = server_free_port();
-    snprintf(number, sizeof number, "%d", http_port);
-    server_spawn(s, database, options);
+    server_spawn(s, database, http_options(NULL));
 }
 
 static bool accepts(int port) {

@@ -1,12 +1,31 @@
 /* HTTP requests to the server of a test. */
 #include "http_requests.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "fixture.h"
 
 int http_port;
 char http_reply[512 * 1024];
+
+const char *const *http_options(const char *const *others) {
+    static char number[16];
+    static const char *options[16];
+    size_t count = 2;
+
+    http_port = server_free_port();
+    snprintf(number, sizeof number, "%d", http_port);
+    options[0] = "--http-port";
+    options[1] = number;
+    for (; others != NULL && *others != NULL; others++) {
+        assert_true(count < LENGTH(options) - 1);
+        options[count++] = *others;
+    }
+    options[count] = NULL;
+    return options;
+}
 
 const char *http_read_all(struct wire *w) {
     size_t len;

@@ -11,6 +11,9 @@
 extern int http_port;
 extern char http_reply[512 * 1024];
 
+/* Sets http_port to a free port. Returns the options of a server with this port, and with `others`, which end with NULL;
+ * NULL: none. They are valid until the next call. */
+const char *const *http_options(const char *const *others);
 /* Sends a request. headers: lines that end in CRLF, without Host. */
 const char *request_from(const char *host, const char *line, const char *headers, const char *body);
 const char *http_get(const char *path);
