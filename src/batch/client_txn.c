@@ -51,10 +51,16 @@ struct run_hashes {
 
 /* False if a task of the statement may have the same value. Different values with one hash only cost a statement. */
 static bool run_hash_add(struct run_hashes *h, const struct task *t) {
-    unsigned hash = t->op->differs_by == NULL ? 0 : t->op->differs_by(t) % (64 * LENGTH(h->bits));
-    uint64_t *word = &h->bits[hash / 64], bit = UINT64_C(1) << hash % 64;
-    bool is_new = t->op->differs_by == NULL || (*word & bit) == 0;
+    uint64_t *word, bit;
+    unsigned hash;
+    bool is_new;
 
+    if (t->op->differs_by == NULL)
+        return true;
+    hash = t->op->differs_by(t) % (64 * LENGTH(h->bits));
+    word = &h->bits[hash / 64];
+    bit = UINT64_C(1) << hash % 64;
+    is_new = (*word & bit) == 0;
     *word |= bit;
     return is_new;
 }
