@@ -9,7 +9,7 @@
 --         job of the group may run), $19 headers, $20 progress, $21 errors, $22 delay, $23 replicate,
 --         $24 own_expires_at, $25 until_start (1: the key is free after the first delivery), $26 was_in_flow (1 or 0)
 -- returns: queue_id, rank, id, group_key; the inserted jobs
--- locks: the rows in flow_job, in the order of the parameters; a deadlock is repeated by the server
+-- locks: the rows in flow_job, in no order; a deadlock is repeated by the server
 -- index: job_pkey, flow_job_pkey
 with given as materialized (
     select a.*
