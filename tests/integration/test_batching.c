@@ -202,12 +202,6 @@ static void test_claims_are_shared(void **state) {
 
 /* ---- users, and reads of many rows ---- */
 
-static long adds_called(redisContext *c) {
-    const char *line = strstr(ask(c, "INFO commandstats"), "cmdstat_addjob:calls=");
-
-    return line == NULL ? 0 : atol(line + strlen("cmdstat_addjob:calls="));
-}
-
 /* The first transaction after the lock has the job of the other user, although that came last. */
 static void test_users_take_turns(void **state) {
     enum { JOBS = 5000 };
@@ -224,12 +218,12 @@ static void test_users_take_turns(void **state) {
     raw_log_in(c, &many, "many");
     raw_log_in(c, &one, "one");
     PQclear(PQexec(other, "begin; lock table pgdisque.job in exclusive mode"));
-    adds = adds_called(c);
+    adds = command_figure(c, "addjob", "calls");
     for (int i = 0; i < JOBS; i++)
         assert_true(wire_words(&many, "ADDJOB", "turns:many", "x", "0", NULL));
-    EVENTUALLY(adds_called(c) == adds + JOBS);
+    EVENTUALLY(command_figure(c, "addjob", "calls") == adds + JOBS);
     assert_true(wire_words(&one, "ADDJOB", "turns:one", "last", "0", NULL));
-    EVENTUALLY(adds_called(c) == adds + JOBS + 1);
+    EVENTUALLY(command_figure(c, "addjob", "calls") == adds + JOBS + 1);
     PQclear(PQexec(other, "commit"));
     assert_true(wire_wait_bytes(&one, 1, EVENTUALLY_MS));
     for (int i = 0; i < JOBS; i++)

@@ -178,7 +178,10 @@ static void test_received(void **state) {
     expect_http(http_run("[[\"MULTI\"],[\"RPOP\",\"taken\"],[\"EXEC\"],[\"GETJOB\",\"FROM\",\"taken600\"]]"),
                 200, "[\"c\"],[[");
     expect_no_copies(c);
-    HOLDS_FOR(100, number(c, "LLEN taken") == 0 && number(c, "QLEN taken0") == 0);
+    /* A job or element that was put back is committed before this job. */
+    add_job(c, "barrier", "x", "");
+    expect(c, ":0", "LLEN taken");
+    expect(c, ":0", "QLEN taken0");
     expect(c, ":0", "QLEN taken600");
     redisFree(c);
 }

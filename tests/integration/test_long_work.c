@@ -444,7 +444,7 @@ static void test_transaction_with_many_changes(void **state) {
     check_transaction("$3\r\nDEL\r\n");
 }
 
-/* The statements of a transaction are written in one turn. */
+/* EXEC writes all statements of a transaction in one turn, so their rows have a limit. */
 static void test_transaction_with_too_many_queues(void **state) {
     struct wire w;
 
@@ -463,8 +463,7 @@ static void test_transaction_with_too_many_queues(void **state) {
     wire_close(&w);
 }
 
-/* Nothing is done if the client disconnects while EXEC prepares the commands. If it disconnects later, the element
- * comes back. */
+/* The server goes on and loses no element if the client disconnects while EXEC prepares the commands, or later. */
 static void test_client_goes_while_exec_prepares(void **state) {
     struct wire w;
 

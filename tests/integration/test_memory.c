@@ -662,7 +662,7 @@ static void test_dead_letters_wait_for_their_queue(void **state) {
     expect(control, ":1", "NACK %s", id);
     /* The first try shares a transaction with a later write, or precedes it. */
     for (int i = 0; i < 3; i++)
-        add_job(control, "exists", "x", "");
+        add_job(control, "failing", "y", "");
     assert_string_equal(job_field(control, id, "queue"), "failing");
     expect(control, ":0", "LLEN letters");
     expect(control, "+OK", "CONFIG SET maxmemory-queues 512mb");

@@ -383,13 +383,6 @@ static void test_graceful_end(void **state) {
     assert_string_equal(job_field(c, second, "additional-deliveries"), "0");
 }
 
-static long rejected_calls(const char *command) {
-    const char *line = strstr(ask(c, "INFO commandstats"), text_of("cmdstat_%s:", command));
-    const char *count = line == NULL ? NULL : strstr(line, "rejected_calls=");
-
-    return count == NULL ? 0 : atol(count + strlen("rejected_calls="));
-}
-
 /* The worker repeats a CLIENT UNBLOCK that has no effect until GETJOB ends. */
 static void test_unblock_is_repeated(void **state) {
     pid_t worker;
@@ -402,7 +395,7 @@ static void test_unblock_is_repeated(void **state) {
     unsetenv("PGDISQUE_PASSWORD");
     EVENTUALLY(blocked_clients() == 1);
     kill(worker, SIGTERM);
-    EVENTUALLY(rejected_calls("client") > 1);
+    EVENTUALLY(command_figure(c, "client", "rejected_calls") > 1);
     expect(c, "+OK", "ACL SETUSER hand +client|unblock");
     ends(worker, 0);
     expect(c, ":1", "ACL DELUSER hand");

@@ -53,6 +53,15 @@
     "{" id "}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}", \
         "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{" batch "}", "{" continues "}"
 
+/* The row of a job whose end was counted, in the queue from which it was moved to queue 2. */
+#define ENDED_IN_FORMER_QUEUE           \
+    FLOW_JOBS("(1, null, 1::smallint)") \
+    "; update pgdisque.flow_job set ended_at = now(), is_settled = true"
+#define DEAD_IN_QUEUE_2                                                                            \
+    "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, " \
+    "nacks, additional_deliveries, rank, replicate, body) values (1, now(), " LATER                \
+    ", 2, 60, 0, 0, 0, 0, 0, 1, 'x')"
+
 #define FLOW_CASES                                                                                           \
     {                                                                                                        \
         SQL_ADD_IN_FLOW,                                                                                     \
@@ -101,13 +110,7 @@
           .found = "1:1:9:2:f:0:" },                                                                         \
         { SQL_ADD_IN_FLOW,                                                                                   \
           "the predecessor is a dead letter of its new queue",                                               \
-          .setup =                                                                                           \
-              FLOW_JOBS("(1, null, 1::smallint)") "; update pgdisque.flow_job set ended_at = now(), "        \
-                                                  "is_settled = true; insert into pgdisque.dead_job (id, "   \
-                                                  "died_at, expires_at, queue_id, "                          \
-                                                  "retry, delay, deliveries, nacks, additional_deliveries, " \
-                                                  "rank, replicate, body) values "                           \
-                                                  "(1, now(), " LATER ", 2, 60, 0, 0, 0, 0, 0, 1, 'x')",     \
+          .setup = ENDED_IN_FORMER_QUEUE "; " DEAD_IN_QUEUE_2,                                               \
           .params = { ADD_2("2", "0", "0"), "{1}", "{2}", "{0}", "{1}", NOW, "false" },                      \
           .rows = "1 6",                                                                                     \
           .query = WAITING_NOW,                                                                              \

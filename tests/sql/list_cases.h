@@ -5,6 +5,12 @@
 #include "rerank_cases.h"
 #include "session.h"
 
+/* Rows of popped jobs: the end of job 3 was counted, and the row of number 4 is that of a job in another queue. */
+#define POPPED_FLOWS                                                                       \
+    FLOW_JOBS("(1, null, null), (2, null, null), (3, null, 1::smallint), (4, null, null)") \
+    "; update pgdisque.flow_job set ended_at = now() where id = 3"                         \
+    "; update pgdisque.flow_job set queue_id = 2 where id = 4"
+
 /* Part of statement_cases.h: queues as lists. */
 
 /* Up to the end, however many bytes. */
@@ -330,19 +336,7 @@
           .found = "\"k\" 13:30:00 \"g\" 14:30:00 t -" },                                                    \
         { SQL_PUT_BACK_JOBS,                                                                                 \
           "in their workflows, unless their ends were counted, or the number is that of another job",        \
-          .setup = FLOW_JOBS(                                                                                \
-              "(1, null, null), (2, null, null), (3, null, 1::smallint), (4, null, null)") "; "              \
-                                                                                           "update "         \
-                                                                                           "pgdisque.flow_"  \
-                                                                                           "job set "        \
-                                                                                           "ended_at = "     \
-                                                                                           "now() where id " \
-                                                                                           "= 3; "           \
-                                                                                           "update "         \
-                                                                                           "pgdisque.flow_"  \
-                                                                                           "job set "        \
-                                                                                           "queue_id = 2 "   \
-                                                                                           "where id = 4",   \
+          .setup = POPPED_FLOWS,                                                                             \
           .params = { "{1,2,3,4,5}",                                                                         \
                       "{@11:00:00,@11:00:00,@11:00:00,@11:00:00,@11:00:00}",                                 \
                       "{@13:00:00,@13:00:00,@13:00:00,@13:00:00,@13:00:00}",                                 \

@@ -114,6 +114,58 @@ static void a_predecessor_comes_back_from_the_dead(void **state) {
     assert_string_equal(sql(a, FLOWS_AND_JOB), "1:1:f 2:1:f, true");
 }
 
+/* ---- jobs that list commands took ---- */
+
+#define PUT_BACK_1                                                                                        \
+    "{1}", "{@11:00:00}", "{@13:00:00}", "{@13:00:00}", "{1}", "{60}", "{x}", "{0}", "{0}", "{0}", "{0}", \
+        "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{0}", "{1}", "{}", "{0}", "{1}"
+#define END_1 "{1}", NOW, "100", "{0}", "{0}"
+
+/* The end of a job that is being put back is not counted. */
+static void a_popped_job_comes_back(void **state) {
+    (void)state;
+    jobs_put(a, "");
+    sql(a, FLOW_JOBS("(1, null, null)"));
+    sql(a, "begin");
+    assert_string_equal(CALL(a, SQL_PUT_BACK_JOBS, PUT_BACK_1), "1 0 1 -");
+    assert_string_equal(CALL(b, SQL_END_IN_FLOWS, END_1), "");
+    assert_string_equal(sql(a, "commit"), "");
+    assert_string_equal(CALL(b, SQL_END_IN_FLOWS, END_1), "");
+    assert_string_equal(sql(a, FLOWS_AND_JOB), "1:1:f, true");
+}
+
+/* A job whose end is being counted leaves its workflow. */
+static void a_popped_job_comes_back_late(void **state) {
+    (void)state;
+    jobs_put(a, "");
+    sql(a, FLOW_JOBS("(1, null, null)"));
+    sql(a, "begin");
+    assert_string_not_equal(CALL(a, SQL_END_IN_FLOWS, END_1), "");
+    SEND(b, SQL_PUT_BACK_JOBS, PUT_BACK_1);
+    end_adding();
+    assert_string_equal(call_result(b), "1 0 1 -");
+    assert_string_equal(sql(a, "select in_flow is null from pgdisque.job"), "t");
+}
+
+/* ---- jobs that were moved to another queue ---- */
+
+#define AFTER_MOVED(id) ADD_2(id, "0", "0"), "{1}", "{2}", "{0}", "{1}", NOW, "false"
+
+/* The second session finds the row that the first has taken over. */
+static void a_moved_predecessor_is_taken_over_once(void **state) {
+    (void)state;
+    jobs_put(a, "2/0/1");
+    sql(a, ENDED_IN_FORMER_QUEUE);
+    sql(a, "begin");
+    assert_string_equal(CALL(a, SQL_ADD_IN_FLOW, AFTER_MOVED("2")), "1 2");
+    SEND(b, SQL_ADD_IN_FLOW, AFTER_MOVED("3"));
+    end_adding();
+    assert_string_equal(call_result(b), "1 3");
+    assert_string_equal(CALL(b, SQL_ADD_IN_FLOW, AFTER_MOVED("3")), "1 2");
+    assert_string_equal(sql(a, "select queue_id, turn, is_settled from pgdisque.flow_job where id = 1"),
+                        "2 1 f");
+}
+
 #define SESSIONS(test) cmocka_unit_test_setup_teardown(test, open_sessions, close_sessions)
 
 int main(void) {
@@ -125,6 +177,9 @@ int main(void) {
         SESSIONS(a_dead_predecessor_is_revived),
         SESSIONS(an_edited_dead_letter_is_revived),
         SESSIONS(a_predecessor_comes_back_from_the_dead),
+        SESSIONS(a_popped_job_comes_back),
+        SESSIONS(a_popped_job_comes_back_late),
+        SESSIONS(a_moved_predecessor_is_taken_over_once),
     };
 
     return run_sql_suite("flow_sessions", tests, sizeof(tests) / sizeof(tests[0]));

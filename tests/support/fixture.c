@@ -299,6 +299,13 @@ long long blocked_clients(void) {
     return n;
 }
 
+long command_figure(redisContext *c, const char *command, const char *figure) {
+    const char *line = strstr(ask(c, "INFO commandstats"), text_of("cmdstat_%s:", command));
+    const char *at = line == NULL ? NULL : strstr(line, text_of("%s=", figure));
+
+    return at == NULL ? 0 : atol(at + strlen(figure) + 1);
+}
+
 void raw_open_on(struct wire *w, const struct server *s) {
     if (!wire_try_open(w, s->port))
         fail_msg("cannot connect");

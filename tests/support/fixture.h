@@ -86,6 +86,8 @@ long long info_number(redisContext *c, const char *name);
 long long jobs_where(const char *queue, const char *condition);
 /* How many clients wait in GETJOB on the server now. */
 long long blocked_clients(void);
+/* A figure of INFO commandstats, such as calls; 0: the command was not called. */
+long command_figure(redisContext *c, const char *command, const char *figure);
 
 /* Does the server end by itself, with status 1, and say why? */
 bool server_refuses(struct server *s, const char *reason);
@@ -95,7 +97,7 @@ void raw_open(struct wire *w);
 void raw_open_on(struct wire *w, const struct server *s);
 /* Does it wait for something, as far as the server of c can tell? */
 bool raw_waits(const struct wire *w, redisContext *c);
-/* Replies to it stay in the server from now on: it asks for more than the kernel takes, and does not read. */
+/* From now on the replies to w stay in the server: w asks for more than the kernel takes, and does not read. */
 void raw_stop_reading(struct wire *w);
 /* The next reply on it must be exactly want, in value_text()'s form. */
 void raw_expect(struct wire *w, const char *want);

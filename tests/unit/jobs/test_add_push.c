@@ -1,4 +1,4 @@
-/* List commands: the limit of a claim in the transaction of a push, places of elements without a row, and CLIENT UNBLOCK before a queue has its row. */
+/* Pushes to lists: claims in their transaction, places of elements without a row, and CLIENT UNBLOCK. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
