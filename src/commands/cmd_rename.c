@@ -117,7 +117,7 @@ static void move_apart(struct renaming *n) {
 
 /* The target loses its own jobs, so it grows by the difference. */
 static const char *rename_refusal(const struct renaming *n) {
-    if ((n->to->pause & PAUSE_IN) || queue_is_shut(n->from))
+    if (queue_is_shut(n->from))
         return "PAUSED Queue paused, try later";
     return addjob_move_refusal(n->to, queue_len(n->from) - queue_len(n->to));
 }
