@@ -229,7 +229,7 @@ static struct claim_ahead *claim_ahead_new(struct queue *q) {
 
 static bool claim_ahead_is_allowed(const struct queue *q) {
     return config.claim_ahead && !ahead.stopped && !q->limits->is_held_back && !queue_is_shut(q) &&
-           !node_has_peers() && (q->work == NULL || q->work->adds.of_started == 0);
+           !node_has_peers() && q->work->adds.of_started == 0;
 }
 
 /* ---- planning ---- */
