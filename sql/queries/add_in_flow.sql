@@ -5,7 +5,8 @@
 -- sent again if its predecessor is unknown. A predecessor may be a job of the same statement.
 --
 -- A job that was moved to another queue keeps its number. The row in flow_job is then that of the ended job in the
--- former queue. If that end is counted, the job takes over the row. Until then the job is an unknown predecessor.
+-- former queue. If that end is counted, the job takes over the row. Until then the job is an unknown predecessor. A
+-- statement that names both jobs knows the one that has the row.
 --
 -- Arrays by the ordinal of the job, and windows over equal ids, stand in place of joins, which would compare each row
 -- with each.
@@ -20,7 +21,7 @@
 --        batches in the order of their ids; a deadlock is repeated by the server
 -- index: job_pkey, flow_job_pkey, batch_pkey, dead_pkey, retained_0_pkey and the same of the other partitions
 with wanted as materialized (
-    select w.*, coalesce(b.id, f.batch_id) as wanted_batch
+    select w.*, {{named_batch(w.batch_ref)}} as wanted_batch
     from unnest(
         $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
         $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[], $12::integer[],
@@ -29,19 +30,21 @@ with wanted as materialized (
         id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body, attempts, backoff,
         deadqueue, group_key, rare, batch_ref, on_fail, ordinal
     )
-    left join pgdisque.batch as b on b.id = any (array[w.batch_ref])
-    left join pgdisque.flow_job as f on f.id = any (array[w.batch_ref])
 ),
 edge as materialized (
-    select distinct on (e.ordinal, e.id) e.ordinal, e.queue_id, e.rank, e.id
+    select distinct e.ordinal, e.queue_id, e.rank, e.id
     from unnest($19::integer[], $20::integer[], $21::smallint[], $22::bigint[]) as e (ordinal, queue_id, rank, id)
     where e.id <> 0
-    order by e.ordinal, e.id
 ),
+-- The job with the row comes first.
 predecessor as materialized (
     select distinct on (e.id) e.queue_id, e.rank, e.id
     from edge as e
-    order by e.id
+    order by e.id, exists (
+        select
+        from pgdisque.flow_job as f
+        where f.id = any (array[e.id]) and f.queue_id = e.queue_id and f.rank = e.rank
+    ) desc
 ),
 marked as (
     update pgdisque.job as j
@@ -112,18 +115,18 @@ seen as (
     select p.id, p.queue_id, p.rank, p.expires_at, p.retry, p.outcome, p.result, $23::timestamptz, true
     from past as p
     {{take_over_flow()}}
-    returning id, outcome, ended_at
+    returning queue_id, rank, id, outcome, ended_at
 ),
 state as (
     select
-        k.id, k.outcome, k.ended_at, k.after_failure,
+        k.queue_id, k.rank, k.id, k.outcome, k.ended_at, k.after_failure,
         k.outcome > 1 and {{is_dead_letter(k)}} as is_dead_letter
     from known as k
     union all
-    select s.id, s.outcome, s.ended_at, false, s.outcome = 2
+    select s.queue_id, s.rank, s.id, s.outcome, s.ended_at, false, s.outcome = 2
     from seen as s
     union all
-    select w.id, null, null, false, false
+    select w.queue_id, w.rank, w.id, null, null, false, false
     from wanted as w
 ),
 rated as materialized (
@@ -140,14 +143,14 @@ rated as materialized (
             coalesce(bool_or(e.outcome in (2, 4) or e.after_failure) over same, false) as is_failure,
             coalesce(bool_or(e.is_dead_letter) over same, false) as is_dead_letter
         from (
-            select c.ordinal, c.id, null::bigint as known_id, null::smallint as outcome, null::timestamptz as ended_at,
-                null::boolean as after_failure, null::boolean as is_dead_letter
+            select c.ordinal, c.queue_id, c.rank, c.id, null::bigint as known_id, null::smallint as outcome,
+                null::timestamptz as ended_at, null::boolean as after_failure, null::boolean as is_dead_letter
             from edge as c
             union all
-            select null, s.id, s.id, s.outcome, s.ended_at, s.after_failure, s.is_dead_letter
+            select null, s.queue_id, s.rank, s.id, s.id, s.outcome, s.ended_at, s.after_failure, s.is_dead_letter
             from state as s
         ) as e
-        window same as (partition by e.id)
+        window same as (partition by e.queue_id, e.rank, e.id)
     ) as r
     where r.ordinal is not null
 ),
@@ -188,7 +191,7 @@ judged as materialized (
         case
             when p.unknown > 0 then 3
             when w.batch_ref <> 0 and p.batch_id is null then 4
-            when g.id is not null then 5
+            when {{is_in_flow(w)}} then 5
             when p.failed > 0 and w.on_fail <> 1 then 6
             when p.pending > 0 then 2
             else 1
@@ -202,7 +205,6 @@ judged as materialized (
                 as batch_id
         from sums as s
     ) as p
-    left join pgdisque.flow_job as g on g.id = any (array[w.id])
 ),
 verdicts as materialized (
     select array_agg(j.verdict order by j.ordinal) as verdicts

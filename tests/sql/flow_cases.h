@@ -62,6 +62,11 @@
     "nacks, additional_deliveries, rank, replicate, body) values (1, now(), " LATER                \
     ", 2, 60, 0, 0, 0, 0, 0, 1, 'x')"
 
+#define ADD_2_AND_3                                                                                        \
+    "{2,3}", "{@12:00:00,@12:00:00}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}", "{60,60}", "{0,0}", \
+        "{0,0}", "{1,1}", "{NULL,NULL}", "{x,y}", "{NULL,NULL}", "{NULL,NULL}", "{NULL,NULL}",             \
+        "{NULL,NULL}", "{NULL,NULL}", "{0,0}", "{0,0}"
+
 #define FLOW_CASES                                                                                           \
     {                                                                                                        \
         SQL_ADD_IN_FLOW,                                                                                     \
@@ -115,6 +120,30 @@
           .rows = "1 6",                                                                                     \
           .query = WAITING_NOW,                                                                              \
           .found = "2:0:1:3" },                                                                              \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "a job, and then the job of its number in another queue",                                          \
+          .jobs = "2/0/1",                                                                                   \
+          .setup = ENDED_IN_FORMER_QUEUE,                                                                    \
+          .params = { ADD_2_AND_3, "{1,2}", "{1,2}", "{0,0}", "{1,1}", NOW, "false" },                       \
+          .rows = "1 1; 2 3",                                                                                \
+          .left = ANY,                                                                                       \
+          .query = MOVED_NOW,                                                                                \
+          .found = "1:1:1:t:0:" },                                                                           \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "the same jobs in the other order",                                                                \
+          .jobs = "2/0/1",                                                                                   \
+          .setup = ENDED_IN_FORMER_QUEUE,                                                                    \
+          .params = { ADD_2_AND_3, "{1,2}", "{2,1}", "{0,0}", "{1,1}", NOW, "false" },                       \
+          .rows = "1 3; 2 1",                                                                                \
+          .left = ANY,                                                                                       \
+          .query = MOVED_NOW,                                                                                \
+          .found = "1:1:1:t:0: 3:1:f:0:true" },                                                              \
+        { SQL_ADD_IN_FLOW,                                                                                   \
+          "one job after both",                                                                              \
+          .jobs = "2/0/1",                                                                                   \
+          .setup = ENDED_IN_FORMER_QUEUE,                                                                    \
+          .params = { ADD_2("2", "0", "0"), "{1,1}", "{1,2}", "{0,0}", "{1,1}", NOW, "false" },              \
+          .rows = "1 3" },                                                                                   \
         { SQL_ADD_IN_FLOW, "an unknown predecessor",                                                         \
           .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{7}", NOW, "false" }, .rows = "1 3" },     \
         { SQL_ADD_IN_FLOW,                                                                                   \
