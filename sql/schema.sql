@@ -1369,13 +1369,13 @@ CREATE INDEX batch_queue ON pgdisque.batch USING btree (queue_id) WHERE (((succe
 
 CREATE INDEX batch_success ON pgdisque.batch USING btree (success_id) WHERE (success_id IS NOT NULL);
 
-CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at, id);
+CREATE INDEX dead_died ON pgdisque.dead_job USING btree (((queue_id)::bigint), died_at, ((id + 0)));
 
 CREATE INDEX dead_in_set ON pgdisque.dead_job USING btree (sorted_set, died_at, id) WHERE (sorted_set IS NOT NULL);
 
 CREATE INDEX dead_member ON pgdisque.dead_job USING btree (sha256(body)) WHERE (COALESCE(sorted_set, ''::text) > ''::text);
 
-CREATE INDEX dead_newest ON pgdisque.dead_job USING btree ((died_at AT TIME ZONE 'UTC'::text), id);
+CREATE INDEX dead_newest ON pgdisque.dead_job USING btree ((died_at AT TIME ZONE 'UTC'::text), ((id + 0)));
 
 CREATE INDEX dependency_held ON pgdisque.dependency USING btree (predecessor_id) WHERE (holds AND (NOT is_counted));
 

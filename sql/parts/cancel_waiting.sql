@@ -8,7 +8,7 @@ waiting as (
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     where w.id = any (array[k.id])
       and w.outcome is null
-      and w.expires_at > :now
+      and {{is_after(w.expires_at, :now)}}
     returning k.ordinal, w.id
 ),
 closed as (

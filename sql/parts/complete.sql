@@ -12,9 +12,8 @@ ready as materialized (
     select c.id, c.is_clean
     from :batch as c
     left join room as r on r.id = c.id
-    left join pgdisque.waiting_job as w on w.id = any (array[c.id])
     where r.id is not null
-       or w.id is null
+       or not exists (select from pgdisque.waiting_job as w where w.id = any (array[c.id]))
 ),
 finished as (
     delete from pgdisque.waiting_job as w

@@ -10,5 +10,5 @@ cross join lateral (
     where w.queue_id = k.queue_id
       and w.outcome is null
       and w.has_body
-      and w.expires_at > $2::timestamptz
+      and {{is_after(w.expires_at, $2)}}
 ) as n

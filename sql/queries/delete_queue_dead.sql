@@ -6,10 +6,7 @@
 with {{dead_page()}},
 gone as (
     delete from pgdisque.dead_job as d
-    using found as f
-    where d.queue_id = any (array[$1::integer])
-      and d.rank = f.rank
-      and d.id = f.id
+    where d.ctid = any ({{places_of_dead(found, $1)}})
     returning d.id
 )
 select l.rank, l.id, (select count(*) from gone) as deleted

@@ -22,11 +22,13 @@ with tick as materialized (
         search_at, ordinal
     )
 ),
--- An old snapshot keeps few versions of a schedule with the same search_at.
+-- An old snapshot keeps few versions of a schedule with the same search_at. The primary key would read all versions, so
+-- row comparisons name the index.
 locked as materialized (
     select s.id, s.ctid as place, s.overlap, s.last_queue_id, s.last_id, s.unique_key
     from tick as t
-    join pgdisque.schedule as s on s.search_at = t.search_at and s.id = t.schedule_id
+    join pgdisque.schedule as s
+        on (s.search_at, s.id) >= (t.search_at, t.schedule_id) and (s.search_at, s.id) <= (t.search_at, t.schedule_id)
     where s.revision = t.revision
       and s.next_at = t.next_at
       and (s.unique_key is null or t.job_id is null
@@ -112,7 +114,7 @@ wanted as materialized (
           select from pgdisque.unique_key as k
           where k.queue_id = any (array[t.job_queue])
             and k.key = m.unique_key
-            and k.until > $12::timestamptz
+            and {{is_after(k.until, $12)}}
       )
 ),
 moved as (

@@ -19,7 +19,7 @@ from (
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     left join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $4::timestamptz
-    left join pgdisque.waiting_job as w on w.id = any (array[k.id]) and w.expires_at > $4::timestamptz
+    left join pgdisque.waiting_job as w on w.id = any (array[k.id]) and {{is_after(w.expires_at, $4)}}
     left join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
     left join lateral (
         select e.finished_at, e.node, e.result

@@ -10,21 +10,30 @@
 with page as materialized (
     select f.id, f.queue_id, f.rank, f.ended_at
     from pgdisque.flow_job as f
-    where f.is_settled
-      and f.id > $3::bigint
-    order by f.id
+    -- A row comparison, because the primary key would read all open jobs between two settled ones.
+    where (f.is_settled, f.id) > (true, $3::bigint)
+    order by f.is_settled, f.id
     limit $4::integer
+),
+looked as materialized (
+    select
+        p.id,
+        p.ended_at < $1::timestamptz
+        and not exists (select from pgdisque.dependency as d where d.predecessor_id = any (array[p.id]))
+        and not {{is_dead_letter(p)}} as is_old,
+        exists (
+            select
+            from pgdisque.dependency as d
+            where d.predecessor_id = any (array[p.id])
+              and not d.is_counted
+              and not d.holds
+        ) as has_ended
+    from page as p
 ),
 old as materialized (
     select f.id
     from pgdisque.flow_job as f
-    where f.id = any (array(
-        select p.id
-        from page as p
-        where p.ended_at < $1::timestamptz
-          and not exists (select from pgdisque.dependency as d where d.predecessor_id = p.id)
-          and not {{is_dead_letter(p)}}
-    ))
+    where f.id = any (array(select l.id from looked as l where l.is_old))
     for update skip locked
 ),
 gone as (
@@ -49,17 +58,5 @@ forgotten as (
             for update skip locked
         ) as n
     ))
-),
-looked as (
-    select
-        p.id,
-        exists (
-            select
-            from pgdisque.dependency as d
-            where d.predecessor_id = p.id
-              and not d.is_counted
-              and not d.holds
-        ) as has_ended
-    from page as p
 )
 {{ended_of_page(looked)}}

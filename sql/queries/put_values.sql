@@ -88,7 +88,13 @@ from written as w
 union all
 select o.field, o.value, null
 from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as k (key, field, value)
-join pgdisque.library_value as o on o.key = k.key and o.field = k.field
+-- The limit lets the planner only search the index, one field at a time.
+cross join lateral (
+    select v.field, v.value, v.expires_at
+    from pgdisque.library_value as v
+    where v.key = k.key and v.field = k.field
+    limit 1
+) as o
 where $4::smallint = 2
   and o.expires_at > $6::timestamptz
   and not {{adds_up(o.value, k.value)}}

@@ -40,10 +40,7 @@ revived as (
 ),
 gone as (
     delete from pgdisque.dead_job as d
-    using revived as r
-    where d.queue_id = any (array[$1::integer])
-      and d.rank = r.rank
-      and d.id = r.id
+    where d.ctid = any ({{places_of_dead(revived, $1)}})
 ),
 {{resume(revived)}}
 select l.rank, l.id, null::timestamptz as wake_at

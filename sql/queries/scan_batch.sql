@@ -55,7 +55,7 @@ from (
                 from (select l.*, null::bytea as error from pgdisque.waiting_job as l) as r
                 where r.id = any (array[m.id])
                   and r.outcome is null
-                  and r.expires_at > $4::timestamptz
+                  and {{is_after(r.expires_at, $4)}}
             ) as w
             limit 1
         ) as v on true

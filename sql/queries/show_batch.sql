@@ -8,8 +8,12 @@ select
     b.failed, b.cancelled, p.queue_id as parent_queue_id, p.rank as parent_rank, p.id as parent_id,
     p.retry as parent_retry, b.succeeded_at, b.closes_at
 from pgdisque.batch as b
-left join pgdisque.flow_job as f on f.id = b.id
-left join pgdisque.batch as p on p.id = f.batch_id
+left join lateral (
+    select o.queue_id, o.rank, o.id, o.retry
+    from pgdisque.batch as o
+    where o.id = any (array(select f.batch_id from pgdisque.flow_job as f where f.id = b.id))
+    limit 1
+) as p on true
 where b.id = (
     select coalesce(
         (select o.id from pgdisque.batch as o where o.id = $1::bigint),

@@ -40,7 +40,7 @@ from (
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.waiting_job as w on w.id = any (array[k.id])
     where w.outcome is null
-      and w.expires_at > $4::timestamptz
+      and {{is_after(w.expires_at, $4)}}
 ) as s
 left join lateral (
     select b.queue_id, b.rank, b.id, b.retry

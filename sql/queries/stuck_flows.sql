@@ -6,9 +6,10 @@
 with page as materialized (
     select f.id, f.queue_id, f.rank
     from pgdisque.flow_job as f
-    where not f.is_settled
-      and f.id > $2::bigint
-    order by f.id
+    -- Row comparisons, because the primary key would read all settled jobs between two others.
+    where (f.is_settled, f.id) > (false, $2::bigint)
+      and (f.is_settled, f.id) < (true, 0)
+    order by f.is_settled, f.id
     limit $3::integer
 ),
 looked as (
@@ -23,7 +24,7 @@ looked as (
             from pgdisque.waiting_job as w
             where w.id = any (array[p.id])
               and w.outcome is null
-              and w.expires_at > $1::timestamptz
+              and {{is_after(w.expires_at, $1)}}
         ) as has_ended
     from page as p
 )
