@@ -3,8 +3,9 @@
 -- come: only wake_due makes it ready.
 -- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node, $7 from (the begin of
 --         the leases: later than now, if the server keeps some jobs for the next requests)
--- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark, headers; in no
---          order. An exhausted job is not leased: its ready_at is not later than now. It must become a dead letter.
+-- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark, headers,
+--          place (ctid of the leased row); in no order. An exhausted job is not leased: its ready_at is not later
+--          than now. It must become a dead letter.
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid. Only the subquery names the queue. A condition on it in the update as well
 -- lets the planner search all rows of the queue, if the statistics are of an empty table.
@@ -21,4 +22,4 @@ where j.ctid = any (array(
     for update skip locked
 ))
 returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-    {{delay_mark(j)}} as delay_mark, j.headers
+    {{delay_mark(j)}} as delay_mark, j.headers, j.ctid as place

@@ -77,6 +77,8 @@ struct op_shape {
  * parameters. Only the other values are arrays. */
 struct op_alike {
     enum sql_stmt stmt;
+    /* It is used only if all tasks have one shape. A second statement would cost more than it saves. */
+    bool is_for_all;
     /* Writes the shape of t. False if t needs the general statement. */
     bool (*shape)(const struct task *t, struct op_shape *shape);
     /* Sets the scalar parameters. first: the first task, not yet encoded. */
@@ -85,6 +87,7 @@ struct op_alike {
      * the oldest first, before the statements are built. May be NULL. */
     void (*decide)(struct task *t);
     void (*encode)(struct params *p, struct task *t);
+    /* NULL: the operation's on_row() and on_end() get the result. */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
 };
 

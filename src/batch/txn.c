@@ -194,6 +194,8 @@ static size_t count_kinds(const struct txn *txn, const struct op *op, size_t sco
     }
     if (known == 1)
         return kinds[0].alike;
+    if (op->alike->is_for_all)
+        return 0;
     return txn->part_count + known < DB_MAX_STATEMENTS ? known : 0;
 }
 

@@ -13,6 +13,7 @@
 #include "jobs/id_list.h"
 #include "jobs/job.h"
 #include "jobs/retained.h"
+#include "jobs/row_places.h"
 #include "net/args.h"
 #include "net/worker.h"
 #include "queue/queue.h"
@@ -66,16 +67,69 @@ static void ack_row(struct task *t, const PGresult *rows, int row) {
     acked(t, rows, row, false, COL_ACK_JOBS_GROUP_KEY, COL_ACK_JOBS_IN_FLOW);
 }
 
-/* Jobs that were not found may be dead letters. */
+/* Rows that were not found at their places may have moved: the task is sent again, by the keys. Jobs that were not found
+ * then may be dead letters. */
 static void ack_end(struct task *t, const PGresult *rows) {
+    struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+    bool has_places = ids->places != NULL;
+
     (void)rows;
+    ids->places = NULL;
+    if (has_places && ids->hits < (int64_t)ids->count) {
+        batch_add(t);
+        return;
+    }
     job_ids_settle(REQ_OF_TASK(t));
     dead_delete_or_reply(REQ_OF_TASK(t));
 }
 
+/* ---- jobs whose rows are at known places ---- */
+
+/* The most IDs of a command whose places are looked up. */
+#define PLACES_MOST 1000
+
+static uint64_t *places_or_null(struct req *r) {
+    struct job_ids *ids = job_ids(r);
+    uint64_t *places;
+
+    if (ids->count > PLACES_MOST)
+        return NULL;
+    places = req_alloc(r, ids->count * sizeof *places);
+    for (size_t i = 0; i < ids->count; i++)
+        if ((places[i] = row_places_take(ids->keys[i].id)) == ROW_PLACE_NONE)
+            return NULL;
+    return places;
+}
+
+static bool ack_has_places(const struct task *t, struct op_shape *shape) {
+    *shape = (struct op_shape){ 0, 0 };
+    return job_ids(REQ_OF_TASK(t))->places != NULL;
+}
+
+static void ack_places_begin(struct params *p, struct task *first) {
+    (void)first;
+    params_set_time(p, 4, clock_db());
+}
+
+static void ack_places_encode(struct params *p, struct task *t) {
+    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    job_ids_encode(p, t);
+    for (size_t i = 0; i < ids->count; i++)
+        params_place(p, 3, ids->places[i]);
+}
+
+static const struct op_alike ack_alike = {
+    .stmt = SQL_ACK_PLACES,
+    .is_for_all = true,
+    .shape = ack_has_places,
+    .begin = ack_places_begin,
+    .encode = ack_places_encode,
+};
+
 OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .on_row = ack_row,
           .on_end = ack_end, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
-          .answer_lost = job_ids_removed);
+          .answer_lost = job_ids_removed, .alike = &ack_alike);
 
 /* Columns: those of ack_jobs, then is_waiting. */
 static void deljob_row(struct task *t, const PGresult *rows, int row) {
@@ -220,10 +274,16 @@ static struct op *ack_op(struct req *r, struct slice result) {
 /* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so
  * that they run in their order. */
 static void ackjob_start(struct req *r, struct slice result) {
-    if (job_ids(r)->count > 0)
-        job_ids_send(r, ack_op(r, result));
-    else
+    struct op *op;
+
+    if (job_ids(r)->count == 0) {
         req_int(r, 0);
+        return;
+    }
+    op = ack_op(r, result);
+    if (op == &op_ack_jobs && !req_in_txn(r))
+        job_ids(r)->places = places_or_null(r);
+    job_ids_send(r, op);
 }
 
 /* REQUIRED: the ids in argv[from ..). An ID that names no job here is left out of job_ids(). */

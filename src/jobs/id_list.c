@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
+#include "jobs/row_places.h"
 #include "net/usage.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
@@ -97,6 +98,8 @@ void job_ids_unhold(const struct req *r) {
 
 void job_ids_send(struct req *r, struct op *op) {
     job_ids_hold(r);
+    for (size_t i = 0; i < job_ids(r)->count; i++)
+        row_places_forget(job_ids(r)->keys[i].id);
     r->task.op = op;
     batch_add(&r->task);
 }

@@ -30,6 +30,7 @@ struct job_ids {
     struct slice text;  /* of PROGRESS; ptr NULL: none */
     size_t exhausted;   /* jobs that NACK now makes dead letters */
     void *own;          /* data of the command, or NULL */
+    uint64_t *places;   /* of ACKJOB: row_places.h, per key; NULL: not all are known */
     int *args;          /* per key: the index of its ID in argv; NULL: the IDs are not in argv */
     size_t count;
     struct job_key keys[];

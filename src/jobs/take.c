@@ -11,6 +11,7 @@
 #include "jobs/claim_ahead.h"
 #include "jobs/dead_letter.h"
 #include "jobs/job.h"
+#include "jobs/row_places.h"
 #include "jobs/take_rows.h"
 #include "jobs/turns.h"
 #include "jobs/undelivered.h"
@@ -607,6 +608,8 @@ static void take_read_row(struct take *t, const PGresult *rows, int i) {
 
     if (!t->kind->removes) {
         take_read_leased(job, rows, i, 0, t->q, t->sent_us);
+        if (t->task.op == &op_claim_scan)
+            row_places_note(job->key.id, row_place(rows, i, COL_CLAIM_SCAN_PLACE));
     } else if (!t->kind->moves) {
         *job = take_read_removed(rows, i, t->q);
     } else {

@@ -7,6 +7,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "jobs/row_places.h"
 #include "queue/lease.h"
 
 /* Rows of one statement, and statements in a tenth of a second. More names wait, so that they do not delay job
@@ -67,6 +68,7 @@ static void name_encode(struct params *p, struct task *t) {
     for (size_t i = 0; i < n->count; i++) {
         const struct worker_names_named *job = &n->jobs[i];
 
+        row_places_forget(job->key.id);
         params_key(p, 0, job->key);
         params_time(p, 3, job->row_until_us);
         params_bytea(p, 4, slice_str(job->name));

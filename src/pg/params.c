@@ -11,6 +11,7 @@
 #define OID_JSONB 3802
 #define OID_INT8 20
 #define OID_INT4 23
+#define OID_TID 27
 /* Dimensions, null flag, element type, length, lower bound. */
 #define ARRAY_HEADER 20
 /* Length. */
@@ -112,6 +113,14 @@ void params_bytea(struct params *p, int col, struct slice value) {
 
     if (value.len > 0) /* memcpy() must not get NULL, not even for 0 bytes */
         memcpy(at, value.ptr, value.len);
+}
+
+void params_place(struct params *p, int col, uint64_t place) {
+    char *at = params_element(p, col, OID_TID, 6);
+    uint16_t offset = htobe16((uint16_t)place);
+
+    put_int4(at, (int32_t)(uint32_t)(place >> 16));
+    memcpy(at + 4, &offset, sizeof offset);
 }
 
 void params_null(struct params *p, int col, Oid oid) {
@@ -309,6 +318,13 @@ int64_t row_time(const PGresult *res, int row, int col) {
 
 struct slice row_bytes(const PGresult *res, int row, int col) {
     return (struct slice){ PQgetvalue(res, row, col), (size_t)PQgetlength(res, row, col) };
+}
+
+uint64_t row_place(const PGresult *res, int row, int col) {
+    uint16_t offset;
+
+    memcpy(&offset, PQgetvalue(res, row, col) + 4, sizeof offset);
+    return (uint64_t)(uint32_t)row_int4(res, row, col) << 16 | be16toh(offset);
 }
 
 int32_t row_int4_or(const PGresult *res, int row, int col, int32_t other) {

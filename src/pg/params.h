@@ -55,6 +55,8 @@ void params_int4(struct params *p, int col, int32_t value);
 void params_int8(struct params *p, int col, int64_t value);
 void params_time(struct params *p, int col, int64_t us);
 void params_bytea(struct params *p, int col, struct slice value);
+/* A tid: block number times 65536, plus offset. */
+void params_place(struct params *p, int col, uint64_t place);
 /* Appends a null. oid is the element type; it is used if the null is the first element. */
 void params_null(struct params *p, int col, Oid oid);
 /* Append the value, or a null for 0, for TIME_NEVER, or for a NULL pointer. */
@@ -107,6 +109,8 @@ int64_t row_int8(const PGresult *res, int row, int col);
 bool row_bool(const PGresult *res, int row, int col);
 int64_t row_time(const PGresult *res, int row, int col);
 struct slice row_bytes(const PGresult *res, int row, int col);
+/* As in params_place(). */
+uint64_t row_place(const PGresult *res, int row, int col);
 
 /* The value, or the other value if the column is null. */
 int32_t row_int4_or(const PGresult *res, int row, int col, int32_t other);

@@ -101,7 +101,7 @@ static inline int64_t input_number(void) {
 
 /* ---- results ---- */
 
-/* 2, 4, 8: integers of so many bytes. n: a count. t: a time. p: a pause. b: a bool. x: bytes. c: a cron expression. s: a
+/* 2, 4, 8: integers of so many bytes. n: a count. t: a time. p: a pause. r: the place of a row. b: a bool. x: bytes. c: a cron expression. s: a
  * setting. q: the name of a queue. Capitals may be null. */
 static const struct offline_result {
     enum sql_stmt stmt;
@@ -127,7 +127,7 @@ static const struct offline_result {
     OFFLINE_RESULT(WAKE_NEXT, "428tb", false),
     OFFLINE_RESULT(FIND_GROUPS, "4X8", false),
     OFFLINE_RESULT(DUE_SCHEDULES, "TN8ttCq2444N2bX2", false),
-    OFFLINE_RESULT(CLAIM_SCAN, "28tt444xBX", false),
+    OFFLINE_RESULT(CLAIM_SCAN, "28tt444xBXr", false),
     OFFLINE_RESULT(POP_FIRST, "28tt444x444XXXTXXXX42TBB", false),
     OFFLINE_RESULT(MOVE_FIRST, "428tTxt4Xt", false),
     OFFLINE_RESULT(POP_LIMITED, "28tt444x444XXXTXXXX42TBB4Ttnbn", false),
@@ -170,6 +170,8 @@ static inline void set_value(PGresult *rows, int row, int col, char type) {
         fake_set_int(rows, row, col, 1, input_byte() % 2);
     else if (kind == 'p')
         fake_set_int(rows, row, col, 2, input_byte() % 4);
+    else if (kind == 'r')
+        fake_set_bytes(rows, row, col, SLICE("\0\0\0\1\0\1"));
     else if (kind == 't' || kind == 'n')
         fake_set_int(rows, row, col, 8, to_wire(kind, input_number()));
     else

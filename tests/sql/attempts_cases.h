@@ -23,8 +23,9 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_CLAIM_SCAN, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2 owner=3; 1/0/3 attempts=2",
       .params = { "1", FIRST, "100", NOW, "9", NOW },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 -; 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1 -; "
-              "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1 - (0,4); "
+              "0 2 11:00:00 13:00:00 60 0 0 \"x\" -1 - (0,5); "
+              "0 3 12:01:00 13:00:00 60 0 0 \"x\" - - (0,6)",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 owner=3 attempts=2; "
               "1/0/3 ready=12:01:00 deliveries=1 owner=9 attempts=2" },
     { SQL_CLAIM_SCAN, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",

@@ -27,7 +27,7 @@ static const struct stmt_case metadata_cases[] = {
       .rows = "0 0 1 13:00:00 60 f - -", .left = "1/0/1 headers={\"a\":\"b\"}" },
     { SQL_CLAIM_SCAN, "with headers", .jobs = "1/0/1 headers={\"a\":\"b\"}",
       .params = { "1", FIRST, "9", NOW, "9", NOW },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - {\"a\": \"b\"}",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - {\"a\": \"b\"} (0,2)",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9 headers={\"a\":\"b\"}" },
     { SQL_CLAIM_KEYS, "with headers", .jobs = "1/0/1 headers={\"a\":\"b\"}",
       .params = { "{1}", "{0}", "{1}", NOW, "9" },

@@ -151,8 +151,9 @@ static const struct stmt_case cases[] = {
     /* ---- claiming ---- */
     { SQL_CLAIM_SCAN, "queued jobs, and not leased, delayed or expired ones", .jobs = ALL_STATES,
       .params = { "1", FIRST, "100", NOW, "9", NOW },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -; 0 3 12:01:00 13:00:00 60 0 1 \"x\" - -; "
-              "0 6 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - (0,9); "
+              "0 3 12:01:00 13:00:00 60 0 1 \"x\" - - (0,10); "
+              "0 6 12:01:00 13:00:00 60 0 0 \"x\" - - (0,11)",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2 ready=12:00:30 deliveries=1 owner=3; "
               "1/0/3 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; "
@@ -163,27 +164,31 @@ static const struct stmt_case cases[] = {
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3" },
     { SQL_CLAIM_SCAN, "the first jobs by rank, then ID", .jobs = "1/-2/9; 1/0/1; 1/0/2; 1/3/0",
       .params = { "1", FIRST, "2", NOW, "9", NOW },
-      .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" - -; 0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" - - (0,5); "
+              "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - (0,6)",
       .left = "1/-2/9 ready=12:01:00 deliveries=1 owner=9; 1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2; 1/3/0" },
     { SQL_CLAIM_SCAN, "only behind the scan position, and of one queue", .jobs = "1/0/1; 1/0/2; 1/0/3; 2/0/4",
-      .params = { "1", "0", "2", "10", NOW, "9", NOW }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .params = { "1", "0", "2", "10", NOW, "9", NOW },
+      .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - - (0,5)",
       .left = "1/0/1; 1/0/2; 1/0/3 ready=12:01:00 deliveries=1 owner=9; 2/0/4" },
     { SQL_CLAIM_SCAN, "retry 0 is leased for ever", .jobs = "1/0/1 retry=0 nacks=2",
-      .params = { "1", FIRST, "1", NOW, "9", NOW }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" - -",
+      .params = { "1", FIRST, "1", NOW, "9", NOW }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" - - (0,2)",
       .left = "1/0/1 ready=infinity retry=0 deliveries=1 nacks=2 owner=9" },
     { SQL_CLAIM_SCAN, "ready to the microsecond, gone to the microsecond",
       .jobs = "1/0/1 ready=12:00:00; 1/0/2 ready=12:00:00.000001; 1/0/3 expires=12:00:00",
-      .params = { "1", FIRST, "9", NOW, "9", NOW }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - -",
+      .params = { "1", FIRST, "9", NOW, "9", NOW }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - - (0,4)",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:00.000001; "
               "1/0/3 expires=12:00:00" },
     { SQL_CLAIM_SCAN, "the delay, and the last attempt of a delayed job",
       .jobs = "1/0/1 delay=300; 1/0/2 delay=300 deliveries=1 attempts=2",
       .params = { "1", FIRST, "9", NOW, "9", NOW },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" 300 -; 0 2 12:01:00 13:00:00 60 0 0 \"x\" -301 -",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" 300 - (0,3); "
+              "0 2 12:01:00 13:00:00 60 0 0 \"x\" -301 - (0,4)",
       .left = ANY },
     { SQL_CLAIM_SCAN, "a lease that begins later", .jobs = "1/0/1; 1/0/2 ready=12:00:01",
-      .params = { "1", FIRST, "9", NOW, "9", "@12:00:05" }, .rows = "0 1 12:01:05 13:00:00 60 0 0 \"x\" - -",
+      .params = { "1", FIRST, "9", NOW, "9", "@12:00:05" },
+      .rows = "0 1 12:01:05 13:00:00 60 0 0 \"x\" - - (0,3)",
       .left = "1/0/1 ready=12:01:05 deliveries=1 owner=9; 1/0/2 ready=12:00:01" },
     { SQL_CLAIM_SCAN, "limit 0 takes nothing", .jobs = "1/0/1",
       .params = { "1", FIRST, "0", NOW, "9", NOW } },
@@ -217,6 +222,18 @@ static const struct stmt_case cases[] = {
     { SQL_ACK_JOB, "an expired job", .jobs = ALL_STATES, .params = { "1", "0", "7", NOW } },
     { SQL_ACK_JOB, "queue, rank and id are the key", .jobs = "1/5/2; 2/0/2; 1/0/1",
       .params = { "1", "0", "2", NOW } },
+    { SQL_ACK_PLACES, "in every state but expired",
+      .jobs = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/7 expires=11:59:59",
+      .params = { "{1,1,1}", "{0,0,0}", "{1,2,7}", "{\"(0,1)\",\"(0,2)\",\"(0,3)\"}", NOW },
+      .rows = "1 11:00:00 - -; 2 12:00:30 - -", .left = "1/0/7 expires=11:59:59" },
+    { SQL_ACK_PLACES, "rows of other jobs, or of none", .jobs = "1/0/1; 1/5/2; 2/0/3",
+      .params = { "{1,1,1,1}", "{0,0,0,0}", "{9,2,3,4}", "{\"(0,1)\",\"(0,2)\",\"(0,3)\",\"(0,4)\"}", NOW } },
+    { SQL_ACK_PLACES, "an ID given twice counts once", .jobs = "1/0/1",
+      .params = { "{1,1}", "{0,0}", "{1,1}", "{\"(0,1)\",\"(0,1)\"}", NOW }, .rows = "1 11:00:00 - -",
+      .left = "" },
+    { SQL_ACK_PLACE, "a leased job", .jobs = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3",
+      .params = { "1", "0", "2", "(0,2)", NOW }, .rows = "1 12:00:30 - -", .left = "1/0/1" },
+    { SQL_ACK_PLACE, "the row has moved", .jobs = "1/0/1", .params = { "1", "0", "1", "(0,2)", NOW } },
     { SQL_FIND_LOCKED, "none is locked", .jobs = "1/0/1; 2/0/1",
       .params = { "{1,1,1}", "{0,0,0}", "{1,1,2}" }, .rows = "", .left = "1/0/1; 2/0/1" },
     { SQL_FIND_LOCKED, "nothing", .jobs = "1/0/1", .params = { NO_KEYS } },

@@ -36,6 +36,8 @@ struct planned {
 static const struct planned planned[] = {
     { SQL_ACK_JOBS, HOT, KEYS ", now()" },
     { SQL_ACK_JOB, HOT, "1, 0, 8, now()" },
+    { SQL_ACK_PLACES, HOT, KEYS ", '{\"(0,8)\",\"(0,9)\"}', now()" },
+    { SQL_ACK_PLACE, HOT, "1, 0, 8, '(0,8)', now()" },
     { SQL_ACK_TOKENS, HOT, KEYS ", '{0,1}', now()" },
     { SQL_ADD_JOBS, HOT | WRITE,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },

@@ -147,7 +147,7 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
     struct job_key at = { 0, (int16_t)fake_scalar(st, 1), fake_scalar(st, 2) };
     struct fake_job *found[1024];
     int count = 0, limit = (int)fake_scalar(st, 3);
-    PGresult *res = fake_rows(COL_CLAIM_SCAN_HEADERS + 1);
+    PGresult *res = fake_rows(COL_CLAIM_SCAN_PLACE + 1);
 
     assert_in_range(limit, 1, LENGTH(found));
     while (count < limit) {
@@ -159,8 +159,10 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
         at = j->key;
         found[count++] = j;
     }
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         fake_return_job(res, i, 0, found[count - 1 - i]);
+        fake_set_bytes(res, i, COL_CLAIM_SCAN_PLACE, SLICE("\0\0\0\1\0\1"));
+    }
     return res;
 }
 

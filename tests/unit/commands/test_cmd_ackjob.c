@@ -14,6 +14,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/id_list.h"
+#include "jobs/row_places.h"
 #include "notes.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
@@ -62,7 +63,7 @@ static struct job_key job(int64_t id) {
 }
 
 /* ACKJOB of the jobs 1, 2 and 3; a token of 0: without. */
-static void send_acks(const int64_t tokens[JOBS]) {
+static void add_acks(const int64_t tokens[JOBS]) {
     static const struct command ack = { .handler = cmd_ackjob };
     char ids[JOBS][JOBID_LEN + 16];
     struct slice argv[JOBS + 1] = { SLICE("ACKJOB") };
@@ -77,7 +78,15 @@ static void send_acks(const int64_t tokens[JOBS]) {
     r = req_new(JOBS + 1, argv, NULL, ended_reply_note);
     r->cmd = &ack;
     cmd_ackjob(r);
+}
+
+static void send_acks(const int64_t tokens[JOBS]) {
+    add_acks(tokens);
     batch_flush();
+}
+
+static enum sql_stmt sent_statement(void) {
+    return fake_sent(fake_write_conn(), 0)->stmt;
 }
 
 /* Commits with a result for each of the three jobs: 'g' removed, 's' its token is stale, '-' no row. */
@@ -97,7 +106,7 @@ static void commit(const char *what) {
 static void test_without_tokens_as_ever(void **state) {
     (void)state;
     send_acks((const int64_t[JOBS]){ 0, 0, 0 });
-    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_JOBS);
+    assert_int_equal(sent_statement(), SQL_ACK_JOBS);
     commit("ggg");
     assert_string_equal(ended_reply, ":3\r\n");
 }
@@ -105,7 +114,7 @@ static void test_without_tokens_as_ever(void **state) {
 static void test_tokens_are_sent(void **state) {
     (void)state;
     send_acks((const int64_t[JOBS]){ 0, 7, 2147483647 });
-    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_TOKENS);
+    assert_int_equal(sent_statement(), SQL_ACK_TOKENS);
     for (int i = 0; i < JOBS; i++) {
         static const int64_t tokens[JOBS] = { 0, 7, 2147483647 };
 
@@ -136,7 +145,7 @@ static void test_lost_after_its_commit(void **state) {
     lease_add(job(1), clock_db() + US_PER_S);
     send_acks((const int64_t[JOBS]){ 1, 1, 1 });
     fake_lose_and_repeat();
-    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_TOKENS);
+    assert_int_equal(sent_statement(), SQL_ACK_TOKENS);
     commit("--s");
     assert_string_equal(ended_reply, ":1\r\n");
     assert_false(lease_known(1));
@@ -154,6 +163,89 @@ static void test_lost_and_stale(void **state) {
     for (int i = 1; i <= JOBS; i++)
         assert_true(lease_known(i));
 }
+
+/* ---- rows at known places ---- */
+
+static const int64_t no_tokens[JOBS] = { 0, 0, 0 };
+
+static void note_places(void) {
+    for (int i = 1; i <= JOBS; i++)
+        row_places_note(i, (uint64_t)i);
+}
+
+static void test_by_place(void **state) {
+    (void)state;
+    note_places();
+    send_acks(no_tokens);
+    assert_int_equal(sent_statement(), SQL_ACK_PLACES);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), JOB_ID, 2), 3);
+    commit("ggg");
+    assert_string_equal(ended_reply, ":3\r\n");
+}
+
+/* Each acknowledgement uses the place once. */
+static void test_unknown_place(void **state) {
+    (void)state;
+    note_places();
+    row_places_forget(2);
+    send_acks(no_tokens);
+    assert_int_equal(sent_statement(), SQL_ACK_JOBS);
+    commit("ggg");
+    send_acks(no_tokens);
+    assert_int_equal(sent_statement(), SQL_ACK_JOBS);
+    commit("---");
+    assert_string_equal(ended_reply, ":0\r\n");
+}
+
+static void test_moved_row(void **state) {
+    (void)state;
+    note_places();
+    send_acks(no_tokens);
+    ended_reply_forget();
+    commit("g-g");
+    assert_null(ended_reply);
+    batch_flush();
+    assert_int_equal(sent_statement(), SQL_ACK_JOBS);
+    commit("-g-");
+    assert_string_equal(ended_reply, ":3\r\n");
+}
+
+static void test_row_gone(void **state) {
+    (void)state;
+    note_places();
+    send_acks(no_tokens);
+    commit("g--");
+    batch_flush();
+    commit("---");
+    assert_string_equal(ended_reply, ":1\r\n");
+}
+
+/* A second statement would cost more than it saves. */
+static void test_places_of_some(void **state) {
+    (void)state;
+    note_places();
+    add_acks(no_tokens);
+    send_acks(no_tokens);
+    assert_int_equal(sent_statement(), SQL_ACK_JOBS);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    commit("ggg");
+    assert_string_equal(ended_reply, ":0\r\n");
+}
+
+static void test_place_and_lost_answer(void **state) {
+    (void)state;
+    lease_add(job(1), clock_db() + US_PER_S);
+    note_places();
+    send_acks(no_tokens);
+    fake_lose_and_repeat();
+    commit("---");
+    batch_flush();
+    assert_int_equal(sent_statement(), SQL_ACK_JOBS);
+    commit("---");
+    assert_string_equal(ended_reply, ":1\r\n");
+}
+
+/* ---- events ---- */
 
 static void expect_told(const char *ids) {
     char text[100];
@@ -179,8 +271,18 @@ static void test_events_parse_no_id(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_without_tokens_as_ever), TEST(test_tokens_are_sent), TEST(test_replies),
-        TEST(test_lost_after_its_commit),  TEST(test_lost_and_stale),  TEST(test_events_parse_no_id),
+        TEST(test_without_tokens_as_ever),
+        TEST(test_tokens_are_sent),
+        TEST(test_replies),
+        TEST(test_lost_after_its_commit),
+        TEST(test_lost_and_stale),
+        TEST(test_events_parse_no_id),
+        TEST(test_by_place),
+        TEST(test_unknown_place),
+        TEST(test_moved_row),
+        TEST(test_row_gone),
+        TEST(test_places_of_some),
+        TEST(test_place_and_lost_answer),
     };
 
     return cmocka_run_group_tests_name("acknowledgements with tokens", tests, group_start, fake_batch_stop);

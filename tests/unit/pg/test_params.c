@@ -17,6 +17,7 @@
 /* An array as written in hex: one dimension, flag, element type, length, lower bound 1. */
 #define ARRAY(nulls, oid, count) "\0\0\0\x01\0\0\0" nulls "\0\0" oid "\0\0" count "\0\0\0\x01"
 #define INT2 "\0\x15"
+#define TID "\0\x1b"
 #define INT4 "\0\x17"
 #define INT8 "\0\x14"
 #define BYTEA "\0\x11"
@@ -383,6 +384,24 @@ static void set_null(PGresult *res, int row, int col) {
     assert_true(PQsetvalue(res, row, col, NULL, -1));
 }
 
+static void test_places(void **state) {
+    PGresult *res = new_result();
+
+    (void)state;
+    params_place(&p, 0, UINT64_C(0x123456780102));
+    params_place(&p, 0, UINT64_C(0xffffffff0001));
+    finish();
+    assert_param(0, ARRAY(NONE, TID, "\0\x02") "\0\0\0\x06"
+                                               "\x12\x34\x56\x78\x01\x02"
+                                               "\0\0\0\x06"
+                                               "\xff\xff\xff\xff\0\x01");
+    set(res, 0, 0, SLICE("\x12\x34\x56\x78\x01\x02"));
+    set(res, 0, 1, SLICE("\xff\xff\xff\xff\0\x01"));
+    assert_true(row_place(res, 0, 0) == UINT64_C(0x123456780102));
+    assert_true(row_place(res, 0, 1) == UINT64_C(0xffffffff0001));
+    PQclear(res);
+}
+
 static void test_rows(void **state) {
     PGresult *res = new_result();
 
@@ -467,6 +486,7 @@ int main(void) {
         TEST(test_integers),
         TEST(test_times),
         TEST(test_bytes),
+        TEST(test_places),
         TEST(test_nulls),
         TEST(test_single_row),
         TEST(test_no_single_row),
