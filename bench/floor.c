@@ -37,6 +37,7 @@ static int64_t next_id = 1;
 /* The rows that are claimed and not yet acknowledged. */
 static int64_t held_from;
 static int held;
+static uint64_t places[MAX_BATCH];
 
 static __attribute__((noreturn)) void die(const char *what, const char *why) {
     fprintf(stderr, "floor: %s: %s\n", what, why);
@@ -84,10 +85,8 @@ static void send_add(int count, bool handed_over) {
     params_set_time(&params, 7, now + TTL_US);
     if (handed_over)
         params_set_int2(&params, 8, NODE);
-    else
-        params_set_null(&params, 8);
     next_id += count;
-    send_statement(SQL_ADD_JOBS_ALIKE);
+    send_statement(handed_over ? SQL_ADD_JOBS_LEASED : SQL_ADD_JOBS_ALIKE);
 }
 
 static void send_claim(int64_t scan_position, int count) {
@@ -97,6 +96,7 @@ static void send_claim(int64_t scan_position, int count) {
     params_set_int4(&params, 3, count);
     params_set_time(&params, 4, wall_us());
     params_set_int2(&params, 5, NODE);
+    params_set_time(&params, 6, wall_us());
     send_statement(SQL_CLAIM_SCAN);
 }
 
@@ -105,13 +105,20 @@ static void send_ack(void) {
         params_int4(&params, 0, QUEUE);
         params_int2(&params, 1, 0);
         params_int8(&params, 2, held_from + i);
+        params_place(&params, 3, places[i]);
     }
-    params_set_time(&params, 3, wall_us());
-    send_statement(SQL_ACK_JOBS);
+    params_set_time(&params, 4, wall_us());
+    send_statement(SQL_ACK_PLACES);
+}
+
+/* Notes the places of the rows that were added last. */
+static void note_places(const PGresult *res, int count, int id, int place) {
+    for (int i = 0; i < PQntuples(res); i++)
+        places[row_int8(res, i, id) - (next_id - count)] = row_place(res, i, place);
 }
 
 /* The next statement's result: it must have touched so many rows. */
-static void expect_rows(int count) {
+static void expect_rows(int count, enum sql_stmt stmt) {
     PGresult *res = PQgetResult(run.conn);
     ExecStatusType status = PQresultStatus(res);
 
@@ -119,6 +126,10 @@ static void expect_rows(int count) {
         die("a statement failed", PQerrorMessage(run.conn));
     if (atoi(PQcmdTuples(res)) != count)
         die("lost or doubled rows", PQcmdTuples(res));
+    if (stmt == SQL_CLAIM_SCAN)
+        note_places(res, count, COL_CLAIM_SCAN_ID, COL_CLAIM_SCAN_PLACE);
+    else if (stmt == SQL_ADD_JOBS_LEASED)
+        note_places(res, count, COL_ADD_JOBS_LEASED_ID, COL_ADD_JOBS_LEASED_PLACE);
     PQclear(res);
     PQclear(PQgetResult(run.conn));
 }
@@ -136,9 +147,9 @@ static void expect_sync(void) {
     PQclear(res);
 }
 
-static void commit(int rows) {
+static void commit(int rows, enum sql_stmt stmt) {
     sync_sent();
-    expect_rows(rows);
+    expect_rows(rows, stmt);
     expect_sync();
 }
 
@@ -148,7 +159,7 @@ static void add_batch(int count, bool handed_over) {
     int64_t first = next_id;
 
     send_add(count, handed_over);
-    commit(count);
+    commit(count, handed_over ? SQL_ADD_JOBS_LEASED : SQL_ADD_JOBS_ALIKE);
     held_from = first;
 }
 
@@ -159,13 +170,13 @@ static void ack_held(void) {
         return;
     send_ack();
     held = 0;
-    commit(count);
+    commit(count, SQL_ACK_PLACES);
 }
 
 static void turn_each(int count) {
     add_batch(count, false);
     send_claim(held_from - 1, count);
-    commit(count);
+    commit(count, SQL_CLAIM_SCAN);
     held = count;
     ack_held();
 }
@@ -185,10 +196,10 @@ static void turn_txn(int count) {
         send_ack();
     send_claim(first - 1, count);
     sync_sent();
-    expect_rows(count);
+    expect_rows(count, SQL_ADD_JOBS_ALIKE);
     if (acked > 0)
-        expect_rows(acked);
-    expect_rows(count);
+        expect_rows(acked, SQL_ACK_PLACES);
+    expect_rows(count, SQL_CLAIM_SCAN);
     expect_sync();
     held_from = first;
     held = count;
@@ -297,8 +308,9 @@ static void connect_db(const char *conninfo) {
         die("session", PQerrorMessage(run.conn));
     PQclear(res);
     prepare(SQL_ADD_JOBS_ALIKE);
+    prepare(SQL_ADD_JOBS_LEASED);
     prepare(SQL_CLAIM_SCAN);
-    prepare(SQL_ACK_JOBS);
+    prepare(SQL_ACK_PLACES);
     if (!PQenterPipelineMode(run.conn))
         die("pipeline", PQerrorMessage(run.conn));
 }

@@ -66,9 +66,10 @@ enum commit_kind {
 #define OP_QUEUES_FULL "PD005" /* the queue needs a row, and queues_are_full() */
 #define OP_LOST "PD002"        /* the session ended each time that the task was executed alone */
 
-/* The values that all tasks of a uniform statement (struct op_alike) have in common. They are compared bit
- * by bit. */
+/* A uniform statement (struct op_alike), and the values that all its tasks have in common. They are compared bit by
+ * bit. */
 struct op_shape {
+    enum sql_stmt stmt;
     int64_t a;
     int64_t b;
 };
@@ -76,7 +77,6 @@ struct op_shape {
 /* A cheaper variant of an operation's statement, for tasks of one shape. The common values are scalar
  * parameters. Only the other values are arrays. */
 struct op_alike {
-    enum sql_stmt stmt;
     /* It is used only if all tasks have one shape. A second statement would cost more than it saves. */
     bool is_for_all;
     /* Writes the shape of t. False if t needs the general statement. */

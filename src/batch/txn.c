@@ -105,11 +105,6 @@ void txn_finish_statement(struct txn *txn, struct op *op, enum sql_stmt stmt,
     db_statement(txn->db, stmt);
 }
 
-static void finish_statement(struct txn *txn, struct op *op, const struct op_alike *alike) {
-    txn_finish_statement(txn, op, alike != NULL ? alike->stmt : op->stmt,
-                         alike != NULL ? alike->done : op->done);
-}
-
 struct params *txn_begin_statement(struct txn *txn, struct op *op) {
     struct params *p = db_params(txn->db);
 
@@ -125,7 +120,7 @@ void txn_append_statement(struct txn *txn, struct op *op, struct client_txn *ct,
 
     for (size_t i = 0; i < count; i++)
         txn_encode(txn, p, tasks[i], op->encode);
-    finish_statement(txn, op, NULL);
+    txn_finish_statement(txn, op, op->stmt, op->done);
     txn->parts[txn->part_count - 1].client_txn = ct;
 }
 
@@ -153,7 +148,7 @@ static void append_first_tasks(struct txn *txn, struct op *op) {
 
     for (; scope > 0; scope--)
         txn_encode(txn, p, task_queue_first(op), op->encode);
-    finish_statement(txn, op, NULL);
+    txn_finish_statement(txn, op, op->stmt, op->done);
 }
 
 /* ---- tasks of one kind ---- */
@@ -172,7 +167,8 @@ static struct task_kind kind_of(const struct op *op, const struct task *t) {
 }
 
 static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
-    return x->alike == y->alike && (!x->alike || (x->shape.a == y->shape.a && x->shape.b == y->shape.b));
+    return x->alike == y->alike && (!x->alike || (x->shape.stmt == y->shape.stmt &&
+                                                  x->shape.a == y->shape.a && x->shape.b == y->shape.b));
 }
 
 /* The number of kinds of the first tasks. 0 if the general statement is cheaper for all of them. */
@@ -223,7 +219,8 @@ static void append_kind(struct txn *txn, struct op *op, size_t *scope) {
             encode_kind(txn, p, t, wanted.alike);
     }
     *scope -= txn->parts[txn->part_count].count;
-    finish_statement(txn, op, wanted.alike ? op->alike : NULL);
+    txn_finish_statement(txn, op, wanted.alike ? wanted.shape.stmt : op->stmt,
+                         wanted.alike ? op->alike->done : op->done);
 }
 
 /* True if op can get another statement in the transaction. One statement is kept free for the commit marker. */

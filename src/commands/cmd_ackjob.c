@@ -102,7 +102,7 @@ static uint64_t *places_or_null(struct req *r) {
 }
 
 static bool ack_has_places(const struct task *t, struct op_shape *shape) {
-    *shape = (struct op_shape){ 0, 0 };
+    *shape = (struct op_shape){ SQL_ACK_PLACES, 0, 0 };
     return job_ids(REQ_OF_TASK(t))->places != NULL;
 }
 
@@ -120,7 +120,6 @@ static void ack_places_encode(struct params *p, struct task *t) {
 }
 
 static const struct op_alike ack_alike = {
-    .stmt = SQL_ACK_PLACES,
     .is_for_all = true,
     .shape = ack_has_places,
     .begin = ack_places_begin,

@@ -19,6 +19,7 @@
 #include "jobs/groups.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
+#include "jobs/row_places.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "jobs/unique_keys.h"
@@ -222,14 +223,14 @@ static size_t add_encode_from(struct params *p, struct task *t, size_t from) {
     return i;
 }
 
-/* Jobs for waiters have a shape of their own, with a common end of the leases. */
+/* Jobs for waiters have a statement of their own, and a common end of the leases. */
 static bool add_shape(const struct task *t, struct op_shape *shape) {
     const struct add *a = add_of(t);
     const struct add_options *o = &a->opt;
 
+    shape->stmt = a->to != NULL ? SQL_ADD_JOBS_LEASED : SQL_ADD_JOBS_ALIKE;
     shape->a = (int64_t)a->q->id << 32 | o->retry;
-    shape->b =
-        -o->priority * (INT64_C(1) << 32) + o->replicate * 4 + (o->ttl == LIST_TTL) * 2 + (a->to != NULL);
+    shape->b = -o->priority * (INT64_C(1) << 32) + o->replicate * 2 + (o->ttl == LIST_TTL);
     return addjob_is_plain(o) && !a->at_front && !addjob_has_attempts(o) && !addjob_has_group(o);
 }
 
@@ -244,8 +245,6 @@ static void add_alike_begin(struct params *p, struct task *first) {
     params_set_time(p, 7, job_created_us(0) + a->opt.ttl * US_PER_S);
     if (a->to != NULL)
         params_set_int2(p, 8, (int16_t)node_self()->number);
-    else
-        params_set_null(p, 8);
 }
 
 static void add_alike_encode(struct params *p, struct task *t) {
@@ -396,8 +395,11 @@ static void add_finish(struct add *a, bool added) {
     add_reply(a, &result);
 }
 
+/* add_jobs_leased returns rows. */
 static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)rows;
+    for (int i = 0; i < PQntuples(rows); i++)
+        row_places_note(row_int8(rows, i, COL_ADD_JOBS_LEASED_ID),
+                        row_place(rows, i, COL_ADD_JOBS_LEASED_PLACE));
     for (size_t i = 0; i < count; i++)
         add_finish(add_of(tasks[i]), true);
 }
@@ -744,7 +746,6 @@ static bool add_again(struct task *t, bool unknown) {
 }
 
 static const struct op_alike add_alike = {
-    .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = add_shape,
     .begin = add_alike_begin,
     .decide = add_decide,

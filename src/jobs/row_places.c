@@ -1,4 +1,4 @@
-/* The places of the rows of jobs that this server has claimed lately. */
+/* The places of the rows of jobs that this server has delivered lately. */
 #include "jobs/row_places.h"
 
 #define PLACES_BITS 16

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * The places (ctid) at which claims of this server have left the rows of jobs. ack_places.sql finds a row at its place
- * without a search by its key.
+ * The places (ctid) at which claims and inserts of this server have left the rows of delivered jobs. ack_places.sql finds
+ * a row at its place without a search by its key.
  *
  * A place is a hint. The row may have moved since, so the statement compares the key. The table has 1 MB: a job replaces
  * another one whose number has the same hash. A place is a block number, times 65536, plus an offset from 1 on.

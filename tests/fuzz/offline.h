@@ -127,6 +127,7 @@ static const struct offline_result {
     OFFLINE_RESULT(WAKE_NEXT, "428tb", false),
     OFFLINE_RESULT(FIND_GROUPS, "4X8", false),
     OFFLINE_RESULT(DUE_SCHEDULES, "TN8ttCq2444N2bX2", false),
+    OFFLINE_RESULT(ADD_JOBS_LEASED, "8r", false),
     OFFLINE_RESULT(CLAIM_SCAN, "28tt444xBXr", false),
     OFFLINE_RESULT(POP_FIRST, "28tt444x444XXXTXXXX42TBB", false),
     OFFLINE_RESULT(MOVE_FIRST, "428tTxt4Xt", false),

@@ -82,7 +82,7 @@ static inline bool trial_shape(const struct task *t, struct op_shape *shape) {
     const struct trial *m = CONTAINER_OF(t, const struct trial, task);
 
     assert_true(m->decided);
-    *shape = (struct op_shape){ m->shape / 10, m->shape % 10 };
+    *shape = (struct op_shape){ SQL_ADD_JOBS_ALIKE, m->shape / 10, m->shape % 10 };
     return m->shape != 0;
 }
 
@@ -103,7 +103,6 @@ static inline void trial_alike_done(struct task **tasks, size_t count, const PGr
 }
 
 static const struct op_alike trial_alike = {
-    .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = trial_shape,
     .begin = trial_alike_begin,
     .decide = trial_decide,

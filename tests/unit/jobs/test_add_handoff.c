@@ -15,6 +15,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/add.h"
+#include "jobs/row_places.h"
 #include "jobs/take.h"
 #include "queue/lease.h"
 #include "queue/queue_ready.h"
@@ -66,7 +67,7 @@ static const struct fake_statement *adding(size_t *row) {
 
 static void assert_owner(size_t row, bool owned) {
     const struct fake_statement *st = adding(&row);
-    bool alike = st->stmt == SQL_ADD_JOBS_ALIKE;
+    bool alike = st->stmt == SQL_ADD_JOBS_ALIKE || st->stmt == SQL_ADD_JOBS_LEASED;
     struct slice owner = alike ? st->column[ALIKE_OWNER] : fake_element_bytes(st, ADD_OWNER, row);
 
     assert_int_equal(owner.ptr != NULL, owned);
@@ -89,7 +90,7 @@ static void test_handoff(void **state) {
     add("ADDJOB q1 body 0 RETRY 60");
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ADD_JOBS_LEASED);
     assert_owner(0, true);
     assert_waiting("q1", "");
     assert_replies("");
@@ -104,6 +105,23 @@ static void test_handoff(void **state) {
     assert_int_equal(queue_named("q1")->counters.total, 1);
     assert_int_equal(queue_named("q1")->counters.jobs_in, 1);
     assert_int_equal(queue_named("q1")->counters.jobs_out, 1);
+}
+
+/* The insert tells where the row is. */
+static void test_place_of_handoff(void **state) {
+    PGresult *res = fake_rows(COL_ADD_JOBS_LEASED_PLACE + 1);
+    int64_t id;
+
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 body 0");
+    batch_flush();
+    id = fake_element(fake_sent(fake_write_conn(), 0), ADD_ID, 0);
+    fake_set_int(res, 0, COL_ADD_JOBS_LEASED_ID, 8, id);
+    fake_set_bytes(res, 0, COL_ADD_JOBS_LEASED_PLACE, SLICE("\0\0\0\1\0\2"));
+    fake_commit(fake_write_conn(), &res);
+    assert_replies("1:q1=body add:D");
+    assert_true(row_places_take(id) == 65538);
 }
 
 static void test_order_of_arrival(void **state) {
@@ -473,6 +491,7 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_handoff),
+        TEST(test_place_of_handoff),
         TEST(test_order_of_arrival),
         TEST(test_more_jobs_than_waiters),
         TEST(test_at_most_once),
