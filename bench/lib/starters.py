@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 from lib.base import BENCH, Missing, answers, build_path, free_port, output_of, pgdisque_path, say
-from lib.processes import Cluster, Database, Server, find
+from lib.processes import Cluster, Database, Server, find, unprivileged_user
 from lib.targets import FloorTarget, NodeTarget, PgdisqueTarget, RespTarget, SqlTarget, TITLES, TlsTarget
 
 MAX_CLIENTS = 20000
@@ -141,14 +141,15 @@ def start_node(name, peer, package, settings):
 
 
 def start_floor(bench):
-    """A server makes the schema and goes again: so the floor has it as every database of ours."""
+    """A server makes the schema and goes again: so the floor has it as every database of ours. It has the user of
+    that Postgres, because the socket is in the directory of its data."""
     cluster = bench.cluster()
     database = cluster.create("floor")
     port = free_port()
     home = os.path.join(bench.base, "floor-schema")
     argv = [pgdisque_path(), "--port", str(port), "--dir", os.path.join(home, "data"),
             "--database", database.conninfo]
-    server = Server("pgdisque", home, argv)
+    server = Server("pgdisque", home, argv, unprivileged_user())
     try:
         server.wait_ready(lambda: answers(port, "QLEN nothing", b":"))
     finally:
