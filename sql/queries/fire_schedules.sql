@@ -5,8 +5,8 @@
 -- session has locked that job, the tick stays due. Jobs that do not hold the key any more lose it.
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id, $11 tick. A row for each job;
---         the first five are equal in all rows of a schedule. A schedule with overlap has one row. $12 now,
---         $13 search_at (as read, of each row)
+--         the first five are equal in all rows of a schedule. A schedule with overlap has one row. Rows of an earlier
+--         tick, which were sent again, do nothing. $12 now, $13 search_at (as read, of each row)
 -- returns: queue_id, rank, id, is_added, queued_since, expires_at, retry, group_key, in_flow (of deleted jobs);
 --          the added jobs, in the order of the parameters, and the deleted jobs
 -- locks: the schedules, the deleted jobs, and the jobs that lose the key; skips locked rows
@@ -25,7 +25,7 @@ with tick as materialized (
 -- An old snapshot keeps few versions of a schedule with the same search_at. The primary key would read all versions, so
 -- row comparisons name the index.
 locked as materialized (
-    select s.id, s.ctid as place, s.overlap, s.last_queue_id, s.last_id, s.unique_key
+    select t.*, s.ctid as place, s.overlap, s.last_queue_id, s.last_id, s.unique_key
     from tick as t
     join pgdisque.schedule as s
         on (s.search_at, s.id) >= (t.search_at, t.schedule_id) and (s.search_at, s.id) <= (t.search_at, t.schedule_id)
@@ -37,7 +37,7 @@ locked as materialized (
 ),
 -- A schedule has a row for each of its ticks.
 ready as materialized (
-    select distinct l.*
+    select distinct l.schedule_id as id, l.place, l.overlap, l.last_queue_id, l.last_id, l.unique_key
     from locked as l
 ),
 -- REPRIORITIZE may have changed the rank of the job.
@@ -60,7 +60,7 @@ unfinished as materialized (
 tried as materialized (
     select u.schedule_id, u.place, coalesce({{lock_job(u.place)}}, false) as is_locked
     from unfinished as u
-    join tick as t on t.schedule_id = u.schedule_id
+    join locked as t on t.schedule_id = u.schedule_id
     where u.overlap = 2
       and t.job_id is not null
 ),
@@ -84,38 +84,47 @@ freed as (
     update pgdisque.job as j
     set unique_key = null
     where j.ctid = any (array(
-        select o.ctid
-        from tick as t
+        select h.place
+        from locked as t
         join mine as m on m.id = t.schedule_id
-        join pgdisque.job as o on o.queue_id = any (array[t.job_queue]) and o.unique_key = m.unique_key
+        -- The limit lets the planner only search the index, one key at a time.
+        cross join lateral (
+            select o.ctid as place
+            from pgdisque.job as o
+            where o.queue_id = any (array[t.job_queue])
+              and o.unique_key = m.unique_key
+              and o.unique_key is not null
+              and {{key_is_free(o, $12::timestamptz)}}
+              and (m.overlap = 2 and o.id = m.last_id) is not true
+            limit 1
+            for update skip locked
+        ) as h
         where t.job_id is not null
-          and o.unique_key is not null
-          and {{key_is_free(o, $12::timestamptz)}}
-          and (m.overlap = 2 and o.id = m.last_id) is not true
-        for update of o skip locked
     ))
     returning j.id
 ),
 wanted as materialized (
     select t.*
-    from tick as t
+    from locked as t
     join mine as m on m.id = t.schedule_id
     where t.job_id is not null
       and not exists (select from unfinished as u where u.schedule_id = t.schedule_id and u.overlap = 1)
-      and not exists (
-          select from pgdisque.job as j
+      and (
+          select true
+          from pgdisque.job as j
           where j.queue_id = any (array[t.job_queue])
             and j.unique_key = m.unique_key
             and j.unique_key is not null
             and not {{key_is_free(j, $12::timestamptz)}}
             and (m.overlap = 2 and j.id = m.last_id) is not true
-      )
-      and not exists (
-          select from pgdisque.unique_key as k
+      ) is null
+      and (
+          select true
+          from pgdisque.unique_key as k
           where k.queue_id = any (array[t.job_queue])
             and k.key = m.unique_key
             and {{is_after(k.until, $12)}}
-      )
+      ) is null
 ),
 moved as (
     update pgdisque.schedule as s
@@ -126,7 +135,7 @@ moved as (
         last_queue_id = coalesce(
             (select max(w.job_queue) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
         last_id = coalesce((select max(w.job_id) from wanted as w where w.schedule_id = s.id), s.last_id)
-    from tick as t
+    from locked as t
     where s.id = t.schedule_id
       and s.ctid = any (array(select m.place from mine as m))
     returning

@@ -728,6 +728,12 @@ static const struct stmt_case cases[] = {
                "'UTC')::time)::text, ' ' order by id) "
                "from pgdisque.schedule",
       .found = "(a,13:00:00,12:00:00) (b,14:00:00,)" },
+    { SQL_FIRE_SCHEDULES, "an earlier tick, sent again beside the next one", .setup = A_SCHEDULE,
+      .params = { "{1,1}", "{1,1}", "{@11:00:00,@12:00:00}", "{@12:00:00,@13:00:00}", "{@11:00:00,@12:00:00}",
+                  "{7,8}", "{@11:00:00,@11:00:00}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",
+                  "{NULL,NULL}", NOW, "{@12:00:00,@12:00:00}" },
+      .rows = "1 0 8 t - 13:00:00 60 - -", .left = "1/0/8 headers={\"tick\":null}", .query = TICKS,
+      .found = "(13:00:00,t)" },
     { SQL_FIRE_SCHEDULES, "each job has its tick and the headers, the key and the group of the schedule",
       .setup = A_SCHEDULE
       "; update pgdisque.schedule set headers = '{\"a\": \"b\"}', group_key = 'g'; " SCHEDULE_OF(

@@ -70,7 +70,7 @@ static void a_claim_does_not_follow_a_move_to_the_end(void **state) {
     begin_walk();
     assert_string_equal(CALL(a, SQL_MOVE_FIRST, "1", "-1", "0", "1", NOW, "{1}", "{9}"),
                         "1 0 1 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
-    walk_brings_the_next("0 2 12:01:00 13:00:00 60 0 0 \"x\" - -");
+    walk_brings_the_next("0 2 12:01:00 13:00:00 60 0 0 \"x\" - - (0,7)");
 }
 
 static void a_claim_does_not_follow_a_move_to_the_front(void **state) {
@@ -109,7 +109,7 @@ static void a_claim_does_not_follow_a_set_element(void **state) {
     (void)state;
     begin_walk();
     assert_string_equal(CALL(a, SQL_SET_ELEMENT, "1", "-1", "0", NOW, "0", "NULL", "{new}"), "0 1 t");
-    walk_brings_the_next("0 2 12:01:00 13:00:00 60 0 0 \"x\" - -");
+    walk_brings_the_next("0 2 12:01:00 13:00:00 60 0 0 \"x\" - - (0,7)");
 }
 
 #define ALL_OF_1 "1", "-32768", "0", "32767", "9", "9", NOW
