@@ -6,7 +6,7 @@
 --
 -- A job that was moved to another queue keeps its number. The row in flow_job is then that of the ended job in the
 -- former queue. If that end is counted, the job takes over the row. Until then the job is an unknown predecessor. A
--- statement that names both jobs knows the one that has the row.
+-- statement that names both jobs knows the job with the row, or else the job that is there.
 --
 -- Arrays by the ordinal of the job, and windows over equal ids, stand in place of joins, which would compare each row
 -- with each.
@@ -36,7 +36,7 @@ edge as materialized (
     from unnest($19::integer[], $20::integer[], $21::smallint[], $22::bigint[]) as e (ordinal, queue_id, rank, id)
     where e.id <> 0
 ),
--- The job with the row comes first.
+-- The job with the row comes first, then a job in its queue.
 predecessor as materialized (
     select distinct on (e.id) e.queue_id, e.rank, e.id
     from edge as e
@@ -44,7 +44,11 @@ predecessor as materialized (
         select
         from pgdisque.flow_job as f
         where f.id = any (array[e.id]) and f.queue_id = e.queue_id and f.rank = e.rank
-    ) desc
+    ) desc, exists (
+        select
+        from pgdisque.job as j
+        where j.queue_id = any (array[e.queue_id]) and j.rank = e.rank and j.id = e.id
+    ) desc, {{is_dead_letter(e)}} desc
 ),
 marked as (
     update pgdisque.job as j

@@ -25,7 +25,8 @@ with tick as materialized (
 -- An old snapshot keeps few versions of a schedule with the same search_at. The primary key would read all versions, so
 -- row comparisons name the index.
 locked as materialized (
-    select t.*, s.ctid as place, s.overlap, s.last_queue_id, s.last_id, s.unique_key
+    select
+        s.id, s.revision, s.next_at, s.ctid as place, s.overlap, s.last_queue_id, s.last_id, s.unique_key
     from tick as t
     join pgdisque.schedule as s
         on (s.search_at, s.id) >= (t.search_at, t.schedule_id) and (s.search_at, s.id) <= (t.search_at, t.schedule_id)
@@ -37,8 +38,14 @@ locked as materialized (
 ),
 -- A schedule has a row for each of its ticks.
 ready as materialized (
-    select distinct l.schedule_id as id, l.place, l.overlap, l.last_queue_id, l.last_id, l.unique_key
+    select distinct l.*
     from locked as l
+),
+-- Another session may have locked a schedule for some of its ticks only, so a schedule has all its ticks or none.
+due as materialized (
+    select t.*
+    from tick as t
+    join ready as r on r.id = t.schedule_id and r.revision = t.revision and r.next_at = t.next_at
 ),
 -- REPRIORITIZE may have changed the rank of the job.
 unfinished as materialized (
@@ -60,7 +67,7 @@ unfinished as materialized (
 tried as materialized (
     select u.schedule_id, u.place, coalesce({{lock_job(u.place)}}, false) as is_locked
     from unfinished as u
-    join locked as t on t.schedule_id = u.schedule_id
+    join due as t on t.schedule_id = u.schedule_id
     where u.overlap = 2
       and t.job_id is not null
 ),
@@ -85,7 +92,7 @@ freed as (
     set unique_key = null
     where j.ctid = any (array(
         select h.place
-        from locked as t
+        from due as t
         join mine as m on m.id = t.schedule_id
         -- The limit lets the planner only search the index, one key at a time.
         cross join lateral (
@@ -105,7 +112,7 @@ freed as (
 ),
 wanted as materialized (
     select t.*
-    from locked as t
+    from due as t
     join mine as m on m.id = t.schedule_id
     where t.job_id is not null
       and not exists (select from unfinished as u where u.schedule_id = t.schedule_id and u.overlap = 1)
@@ -135,7 +142,7 @@ moved as (
         last_queue_id = coalesce(
             (select max(w.job_queue) from wanted as w where w.schedule_id = s.id), s.last_queue_id),
         last_id = coalesce((select max(w.job_id) from wanted as w where w.schedule_id = s.id), s.last_id)
-    from locked as t
+    from due as t
     where s.id = t.schedule_id
       and s.ctid = any (array(select m.place from mine as m))
     returning

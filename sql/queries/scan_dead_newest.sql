@@ -6,13 +6,13 @@
 select
     {{view(s, null::integer)}}
 from (
-    select p.*, sum(p.bytes) over (order by p.moment desc, p.place desc rows unbounded preceding) as size
+    select p.*, sum(p.bytes) over (order by p.moment desc, p.number desc rows unbounded preceding) as size
     from (
         select
-            d.moment, d.place, {{dead_view(d, $4)}}
+            d.moment, d.number, {{dead_view(d, $4)}}
         from (
             select
-                r.*, (r.died_at at time zone 'UTC') as moment, r.id + 0 as place,
+                r.*, (r.died_at at time zone 'UTC') as moment, r.id + 0 as number,
                 coalesce({{matches(r, $6, $7)}}, false) as matches
             from pgdisque.dead_job as r
             where ((r.died_at at time zone 'UTC'), r.id + 0) < (($1::timestamptz at time zone 'UTC'), $2::bigint)
@@ -22,4 +22,4 @@ from (
     ) as p
 ) as s
 where s.size - s.bytes < $5::bigint
-order by s.moment desc, s.place desc
+order by s.moment desc, s.number desc

@@ -6,12 +6,12 @@
 select
     {{view(s, null::integer)}}
 from (
-    select p.*, sum(p.bytes) over (order by p.died_at desc, p.place desc rows unbounded preceding) as size
+    select p.*, sum(p.bytes) over (order by p.died_at desc, p.number desc rows unbounded preceding) as size
     from (
         select
-            d.place, {{dead_view(d, $4)}}
+            d.number, {{dead_view(d, $4)}}
         from (
-            select r.*, r.id + 0 as place, coalesce({{matches(r, $6, $7)}}, false) as matches
+            select r.*, r.id + 0 as number, coalesce({{matches(r, $6, $7)}}, false) as matches
             from pgdisque.dead_job as r
             where r.queue_id::bigint = $8::bigint
               and (r.died_at, r.id + 0) < ($1::timestamptz, $2::bigint)
@@ -21,4 +21,4 @@ from (
     ) as p
 ) as s
 where s.size - s.bytes < $5::bigint
-order by s.died_at desc, s.place desc
+order by s.died_at desc, s.number desc

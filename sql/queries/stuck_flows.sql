@@ -8,7 +8,7 @@ with page as materialized (
     from pgdisque.flow_job as f
     -- Row comparisons, because the primary key would read all settled jobs between two others.
     where (f.is_settled, f.id) > (false, $2::bigint)
-      and (f.is_settled, f.id) < (true, 0)
+      and (f.is_settled, f.id) < (true, bigint '-9223372036854775808')
     order by f.is_settled, f.id
     limit $3::integer
 ),

@@ -83,6 +83,23 @@ static void ack_end(struct task *t, const PGresult *rows) {
     dead_delete_or_reply(REQ_OF_TASK(t));
 }
 
+static void ack_encode(struct params *p, struct task *t) {
+    job_ids(REQ_OF_TASK(t))->places = NULL;
+    job_ids_encode(p, t);
+}
+
+/* If an earlier transaction has acknowledged some of the jobs, the reply counts them. */
+static void ack_fail(struct task *t, const struct op_error *err) {
+    struct req *r = REQ_OF_TASK(t);
+
+    if (job_ids(r)->hits == 0) {
+        job_ids_fail(t, err);
+        return;
+    }
+    job_ids_unhold(r);
+    req_int(r, job_ids(r)->hits);
+}
+
 /* ---- jobs whose rows are at known places ---- */
 
 /* The most IDs of a command whose places are looked up. */
@@ -126,8 +143,8 @@ static const struct op_alike ack_alike = {
     .encode = ack_places_encode,
 };
 
-OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .on_row = ack_row,
-          .on_end = ack_end, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
+OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = ack_encode, .on_row = ack_row,
+          .on_end = ack_end, .fail = ack_fail, .again = job_ids_again, .shares = true,
           .answer_lost = job_ids_removed, .alike = &ack_alike);
 
 /* Columns: those of ack_jobs, then is_waiting. */

@@ -232,7 +232,8 @@ OPERATION(complete_batches, .begin = complete_begin, .encode = complete_encode, 
 
 /* ---- ends that were not counted ---- */
 
-/* A search over pages of jobs. */
+/* A search over pages of jobs. A job that RENAME or LMOVE has moved may have a negative number. */
+#define FLOW_SEARCH_FIRST INT64_MIN
 struct flow_search {
     struct task task;
     int64_t sent_us; /* clock_mono() */
@@ -240,8 +241,11 @@ struct flow_search {
     int64_t after; /* the next page begins after this job */
 };
 
-static struct flow_search flow_look = { .task = { .op = &op_stuck_flows, .rows = 1 } };
-static struct flow_search hold_look = { .task = { .op = &op_stuck_holds, .rows = 1 } };
+#define FLOW_SEARCH(operation) \
+    { .task = { .op = &(operation), .rows = 1 }, .after = FLOW_SEARCH_FIRST }
+
+static struct flow_search flow_look = FLOW_SEARCH(op_stuck_flows);
+static struct flow_search hold_look = FLOW_SEARCH(op_stuck_holds);
 /* Tasks that are sent with the first page of flow_look. */
 static struct task flow_batches = { .op = &op_stuck_batches, .rows = 1 };
 static struct task flow_expired = { .op = &op_expired_waiting, .rows = 1 };
@@ -258,7 +262,7 @@ void flows_look(void) {
         batch_add(&hold_look.task);
     if (!flow_search_is_due(&flow_look))
         return;
-    if (flow_look.after == 0) {
+    if (flow_look.after == FLOW_SEARCH_FIRST) {
         batch_add_idle(&flow_batches);
         batch_add_idle(&flow_old);
     }
@@ -297,9 +301,9 @@ static void flow_search_done(struct task *t, const PGresult *rows) {
     for (int i = 0; i < n; i++)
         if (row_bool(rows, i, COL_STUCK_FLOWS_HAS_ENDED))
             flow_job_ended(row_int8(rows, i, COL_STUCK_FLOWS_ID));
-    s->after = n > 0 ? row_int8(rows, n - 1, COL_STUCK_FLOWS_ID) : 0;
+    s->after = n > 0 ? row_int8(rows, n - 1, COL_STUCK_FLOWS_ID) : FLOW_SEARCH_FIRST;
     s->next_us = flow_rest_end(s->sent_us);
-    if (s->after == 0 && s->next_us < clock_mono() + US_PER_S)
+    if (s->after == FLOW_SEARCH_FIRST && s->next_us < clock_mono() + US_PER_S)
         s->next_us = clock_mono() + US_PER_S;
 }
 
@@ -360,7 +364,7 @@ LOOK_OP(close_old_batches, flows_old_begin, flows_old_done);
 
 /* ---- settled jobs ---- */
 
-static struct flow_search flow_prune = { .task = { .op = &op_prune_flows, .rows = 1 } };
+static struct flow_search flow_prune = FLOW_SEARCH(op_prune_flows);
 
 void flows_prune(void) {
     if (node_is_leader() && flow_search_is_due(&flow_prune))

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/stats.h"
+#include "jobs/row_places.h"
 #include "pg/params.h"
 #include "sql_gen.h"
 
@@ -39,6 +40,7 @@ void take_read_leased(struct job *job, const PGresult *rows, int row, int col, s
     int32_t mark = 0, delay;
 
     take_read(job, rows, row, col, q);
+    row_places_forget(job->key.id);
     if (!row_null(rows, row, col + COL_CLAIM_SCAN_DELAY_MARK))
         mark = row_int4(rows, row, col + COL_CLAIM_SCAN_DELAY_MARK);
     job->headers = row_jsonb_or_null(rows, row, col + COL_CLAIM_SCAN_HEADERS);

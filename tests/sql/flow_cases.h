@@ -57,6 +57,7 @@
 #define ENDED_IN_FORMER_QUEUE           \
     FLOW_JOBS("(1, null, 1::smallint)") \
     "; update pgdisque.flow_job set ended_at = now(), is_settled = true"
+#define SETTLED "update pgdisque.flow_job set ended_at = now(), is_settled = true where outcome is not null"
 #define DEAD_IN_QUEUE_2                                                                            \
     "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, " \
     "nacks, additional_deliveries, rank, replicate, body) values (1, now(), " LATER                \
@@ -144,6 +145,12 @@
           .setup = ENDED_IN_FORMER_QUEUE,                                                                    \
           .params = { ADD_2("2", "0", "0"), "{1,1}", "{1,2}", "{0,0}", "{1,1}", NOW, "false" },              \
           .rows = "1 3" },                                                                                   \
+        { SQL_ADD_IN_FLOW,    "a job in its queue, and its number in another queue",                         \
+          .jobs = "2/0/1",    .params = { ADD_2_AND_3, "{1,2}", "{2,1}", "{0,0}", "{1,1}", NOW, "false" },   \
+          .rows = "1 2; 2 3", .left = ANY },                                                                 \
+        { SQL_ADD_IN_FLOW,    "the same in the other order",                                                 \
+          .jobs = "2/0/1",    .params = { ADD_2_AND_3, "{1,2}", "{1,2}", "{0,0}", "{1,1}", NOW, "false" },   \
+          .rows = "1 3; 2 2", .left = ANY },                                                                 \
         { SQL_ADD_IN_FLOW, "an unknown predecessor",                                                         \
           .params = { ADD_2("2", "0", "0"), "{1}", "{1}", "{0}", "{7}", NOW, "false" }, .rows = "1 3" },     \
         { SQL_ADD_IN_FLOW,                                                                                   \
@@ -240,6 +247,9 @@
           .setup = FLOW_JOBS("(1, null, null), (2, null, null), (4, null, null)"),                           \
           .params = { NOW, "0", "100" },                                                                     \
           .rows = "2 t; 4 f" },                                                                              \
+        { SQL_STUCK_FLOWS, "no settled job, whatever its number",                                            \
+          .setup = FLOW_JOBS("(-7, null, null), (-8, null, 1::smallint), (3, null, 1)") "; " SETTLED,        \
+          .params = { NOW, "-100", "100" }, .rows = "-7 t" },                                                \
         { SQL_STUCK_BATCHES, "closed, and nothing is pending",                                               \
           .setup = BATCHES("(7, 1, 0, true), (8, 1, 1, false), (9, 1, 1, true)"), .params = { "100" },       \
           .rows = "9" },                                                                                     \

@@ -210,6 +210,17 @@ static void test_moved_row(void **state) {
     assert_string_equal(ended_reply, ":3\r\n");
 }
 
+/* A part of the jobs is acknowledged. */
+static void test_moved_row_and_failure(void **state) {
+    (void)state;
+    note_places();
+    send_acks(no_tokens);
+    commit("g-g");
+    batch_flush();
+    fake_fail(fake_write_conn(), 0, "53100");
+    assert_string_equal(ended_reply, ":2\r\n");
+}
+
 static void test_row_gone(void **state) {
     (void)state;
     note_places();
@@ -228,8 +239,10 @@ static void test_places_of_some(void **state) {
     send_acks(no_tokens);
     assert_int_equal(sent_statement(), SQL_ACK_JOBS);
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    commit("ggg");
+    commit("---");
     assert_string_equal(ended_reply, ":0\r\n");
+    batch_flush();
+    assert_int_equal(fake_write_conn()->state, DB_READY);
 }
 
 static void test_place_and_lost_answer(void **state) {
@@ -280,6 +293,7 @@ int main(void) {
         TEST(test_by_place),
         TEST(test_unknown_place),
         TEST(test_moved_row),
+        TEST(test_moved_row_and_failure),
         TEST(test_row_gone),
         TEST(test_places_of_some),
         TEST(test_place_and_lost_answer),

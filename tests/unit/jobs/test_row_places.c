@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "base/hash.h"
 #include "jobs/row_places.h"
 
 #define MANY 100000
+#define IN_FLIGHT 2000
 
 static void test_take_once(void **state) {
     (void)state;
@@ -27,28 +29,49 @@ static void test_forget(void **state) {
     assert_int_equal(row_places_take(3), ROW_PLACE_NONE);
 }
 
+/* IDs as a server makes them: a millisecond, a node, and a number in the millisecond. */
+static int64_t id_of(int64_t job) {
+    return (INT64_C(1764000000000) + job / 90) << 22 | 2 << 12 | job % 90;
+}
+
+/* The jobs in flight of a busy server keep their places, with few exceptions. */
+static void test_jobs_in_flight(void **state) {
+    int known = 0;
+
+    (void)state;
+    for (int64_t job = 0; job < MANY; job++) {
+        row_places_note(id_of(job), (uint64_t)job + 1);
+        if (job >= IN_FLIGHT)
+            known += row_places_take(id_of(job - IN_FLIGHT)) == (uint64_t)(job - IN_FLIGHT) + 1;
+    }
+    assert_in_range(known, MANY - IN_FLIGHT - 10, MANY - IN_FLIGHT);
+}
+
 /* More jobs than the table has entries: a job has its own place or none. */
 static void test_many(void **state) {
     int known = 0;
 
     (void)state;
-    for (int64_t id = 1; id <= MANY; id++)
-        row_places_note(id, (uint64_t)id);
-    for (int64_t id = 1; id <= MANY; id++) {
-        uint64_t place = row_places_take(id);
+    for (int64_t job = 0; job < MANY; job++)
+        row_places_note(id_of(job), (uint64_t)job + 1);
+    for (int64_t job = 0; job < MANY; job++) {
+        uint64_t place = row_places_take(id_of(job));
 
-        assert_true(place == ROW_PLACE_NONE || place == (uint64_t)id);
+        assert_true(place == ROW_PLACE_NONE || place == (uint64_t)job + 1);
         known += place != ROW_PLACE_NONE;
     }
     assert_in_range(known, MANY / 4, 1 << 16);
 }
 
 int main(void) {
+    static const uint64_t key[2] = { 1, 2 };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_take_once),
         cmocka_unit_test(test_forget),
+        cmocka_unit_test(test_jobs_in_flight),
         cmocka_unit_test(test_many),
     };
 
+    hash_set_key(key);
     return cmocka_run_group_tests_name("places of rows", tests, NULL, NULL);
 }
