@@ -1,6 +1,8 @@
 /* The places of the rows of jobs that this server has delivered lately. */
 #include "jobs/row_places.h"
 
+#include <stddef.h>
+
 #include "base/hash.h"
 
 #define BUCKETS 16384
@@ -16,41 +18,40 @@ static struct row_place *places_bucket(int64_t id) {
 }
 
 /* NULL: the place is unknown. */
-static struct row_place *row_place_find(int64_t id) {
-    struct row_place *bucket = places_bucket(id);
-
+static struct row_place *row_place_find(struct row_place *bucket, int64_t id) {
     for (int i = 0; i < WAYS; i++)
         if (bucket[i].id == id && bucket[i].place != ROW_PLACE_NONE)
             return &bucket[i];
     return NULL;
 }
 
-/* The entry for a new place: that of the job, or a free one, or else one after the other. */
-static struct row_place *places_entry(int64_t id) {
+/* A free entry, or else one after the other. */
+static struct row_place *row_place_room(struct row_place *bucket) {
     static unsigned replaced;
-    struct row_place *bucket = places_bucket(id), *known = row_place_find(id);
 
-    for (int i = 0; known == NULL && i < WAYS; i++)
+    for (int i = 0; i < WAYS; i++)
         if (bucket[i].place == ROW_PLACE_NONE)
             return &bucket[i];
-    return known != NULL ? known : &bucket[replaced++ % WAYS];
+    return &bucket[replaced++ % WAYS];
 }
 
 void row_places_note(int64_t id, uint64_t place) {
-    *places_entry(id) = (struct row_place){ id, place };
+    struct row_place *bucket = places_bucket(id), *known = row_place_find(bucket, id);
+
+    *(known != NULL ? known : row_place_room(bucket)) = (struct row_place){ id, place };
 }
 
 uint64_t row_places_take(int64_t id) {
-    struct row_place *p = row_place_find(id);
-    uint64_t place = p != NULL ? p->place : ROW_PLACE_NONE;
+    struct row_place *p = row_place_find(places_bucket(id), id);
+    uint64_t place = ROW_PLACE_NONE;
 
-    row_places_forget(id);
+    if (p != NULL) {
+        place = p->place;
+        p->place = ROW_PLACE_NONE;
+    }
     return place;
 }
 
 void row_places_forget(int64_t id) {
-    struct row_place *p = row_place_find(id);
-
-    if (p != NULL)
-        p->place = ROW_PLACE_NONE;
+    (void)row_places_take(id);
 }
