@@ -340,7 +340,15 @@ static bool play_steps(struct play *p, const struct test_case *c, const struct s
     return true;
 }
 
+/* The server has executed all commands of the case before, whose clients have closed their connections. */
+static bool is_alone(struct play *p) {
+    return send_words(p, "main", "INFO clients") && take_reply(p, "main") &&
+           fits(p, "/^connected_clients:1[^0-9]/");
+}
+
 static bool start_empty(struct play *p) {
+    if (p->stage->own != NULL && !WAIT_UNTIL(is_alone(p), REPLY_MS))
+        return failed(p, "clients of the case before are still connected");
     return send_words(p, "main", "DEBUG FLUSHALL") && take_reply(p, "main") && fits(p, "+OK");
 }
 
