@@ -20,10 +20,6 @@ static int stop(void **state) {
     return 0;
 }
 
-static void run_sql(const char *statement) {
-    free(postgres_query(server.database, statement));
-}
-
 static void add_jobs(const char *queue) {
     for (int i = 0; i < JOBS; i++)
         add_job(c, queue, text_of("%d", i), "RETRY 1000");
@@ -56,7 +52,7 @@ static void test_changed_by_sql(void **state) {
     char *ids = take_jobs("mr-sql");
 
     (void)state;
-    run_sql("update pgdisque.job set progress = '{}'");
+    database_run("update pgdisque.job set progress = '{}'");
     are_acked("mr-sql", ids);
 }
 
@@ -64,7 +60,7 @@ static void test_some_are_changed(void **state) {
     char *ids = take_jobs("mr-some");
 
     (void)state;
-    run_sql("update pgdisque.job set progress = '{}' where id % 2 = 0");
+    database_run("update pgdisque.job set progress = '{}' where id % 2 = 0");
     are_acked("mr-some", ids);
 }
 
@@ -77,9 +73,10 @@ static void test_places_of_others(void **state) {
     ids = take_jobs("mr-moved");
     for (int i = 0; i < 4; i++)
         add_jobs("mr-others");
-    run_sql("delete from pgdisque.job as j using pgdisque.queue as q where q.id = j.queue_id and q.name = "
-            "'mr-first'");
-    run_sql("vacuum full pgdisque.job");
+    database_run(
+        "delete from pgdisque.job as j using pgdisque.queue as q where q.id = j.queue_id and q.name = "
+        "'mr-first'");
+    database_run("vacuum full pgdisque.job");
     are_acked("mr-moved", ids);
     assert_int_equal(jobs_where("mr-others", "true"), 4 * JOBS);
 }

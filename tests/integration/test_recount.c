@@ -8,10 +8,6 @@
 
 static redisContext *c;
 
-static void run_sql(const char *sql) {
-    free(postgres_query(server.database, sql));
-}
-
 static int recount_setup(void **state) {
     (void)state;
     c = client_open();
@@ -46,7 +42,7 @@ static void restart_after(const char *change) {
     hold_count();
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
-    run_sql(change);
+    database_run(change);
     server_resume_uncounted(&server);
     c = client_open();
     assert_int_equal(info_number(c, "counting"), 1);
@@ -265,8 +261,8 @@ static void test_served_beside_the_recount(void **state) {
 }
 
 static void in_queue(const char *change, const char *queue, const char *condition) {
-    run_sql(text_of("%s where queue_id = (select id from pgdisque.queue where name = '%s') and %s", change,
-                    queue, condition));
+    database_run(text_of("%s where queue_id = (select id from pgdisque.queue where name = '%s') and %s",
+                         change, queue, condition));
 }
 
 /* SQL makes the change that the database has after a lost acknowledgement. */
@@ -332,13 +328,13 @@ static void test_job_that_is_back(void **state) {
 
     (void)state;
     id = forever(add_job(c, "back", "a", "RETRY 1000"));
-    run_sql("create table kept as select * from pgdisque.job where queue_id = (select id from "
-            "pgdisque.queue where name = 'back')");
+    database_run("create table kept as select * from pgdisque.job where queue_id = (select id from "
+                 "pgdisque.queue where name = 'back')");
     get_job(c, "back", "a");
     expect(c, ":1", "ACKJOB %s", id);
     add_job(c, "back", "b", "RETRY 1000");
     get_job(c, "back", "b");
-    run_sql("insert into pgdisque.job select * from kept; drop table kept");
+    database_run("insert into pgdisque.job select * from kept; drop table kept");
     lose_sessions();
     EVENTUALLY(number(c, "QLEN back") == 1);
     assert_string_equal(get_job(c, "back", "a"), id);

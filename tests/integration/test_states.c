@@ -37,10 +37,6 @@ static bool are_right(const char *queue, const char *want) {
 
 #define ARE(queue, want) EVENTUALLY(are_right(queue, want))
 
-static void run_sql(const char *query) {
-    free(postgres_query(server.database, query));
-}
-
 /* The order of jobs of several servers is that of their clocks. */
 static void take_one(int n, const char *queue) {
     assert_string_not_equal(ask(at[n], "GETJOB TIMEOUT %d FROM %s", (int)patience(EVENTUALLY_MS), queue),
@@ -76,19 +72,19 @@ static void test_each_change_of_a_state(void **state) {
 static void test_changes_by_sql(void **state) {
     (void)state;
     add_job(at[A], "bysql", "x", "");
-    run_sql("select pgdisque.add_job('bysql', 'd', delay => 1000)");
-    run_sql("select pgdisque.add_job('bysql', 'g', group_key => 'g')");
-    run_sql("select pgdisque.add_job('bysql', 'h', group_key => 'g')");
+    database_run("select pgdisque.add_job('bysql', 'd', delay => 1000)");
+    database_run("select pgdisque.add_job('bysql', 'g', group_key => 'g')");
+    database_run("select pgdisque.add_job('bysql', 'h', group_key => 'g')");
     ARE("bysql", "len=2 delayed=1 active=0 waiting=1 dead=0");
-    run_sql("select * from pgdisque.get_jobs('bysql', 2)");
+    database_run("select * from pgdisque.get_jobs('bysql', 2)");
     ARE("bysql", "len=0 delayed=1 active=2 waiting=1 dead=0");
-    run_sql("select pgdisque.nack_jobs(array_agg(j.id), delay => 1000) from pgdisque.jobs as j "
-            "where j.queue = 'bysql' and j.state = 'active' and convert_from(j.body, 'UTF8') = 'x'");
+    database_run("select pgdisque.nack_jobs(array_agg(j.id), delay => 1000) from pgdisque.jobs as j "
+                 "where j.queue = 'bysql' and j.state = 'active' and convert_from(j.body, 'UTF8') = 'x'");
     ARE("bysql", "len=0 delayed=2 active=1 waiting=1 dead=0");
-    run_sql("select pgdisque.working(array_agg(j.id)) from pgdisque.jobs as j "
-            "where j.queue = 'bysql' and j.state = 'delayed'");
+    database_run("select pgdisque.working(array_agg(j.id)) from pgdisque.jobs as j "
+                 "where j.queue = 'bysql' and j.state = 'delayed'");
     ARE("bysql", "len=0 delayed=0 active=3 waiting=1 dead=0");
-    run_sql("select pgdisque.ack_jobs(array_agg(j.id)) from pgdisque.jobs as j where j.queue = 'bysql'");
+    database_run("select pgdisque.ack_jobs(array_agg(j.id)) from pgdisque.jobs as j where j.queue = 'bysql'");
     ARE("bysql", "len=0 delayed=0 active=0 waiting=0 dead=0");
 }
 
@@ -153,7 +149,7 @@ static void test_jobs_that_wait_for_predecessors(void **state) {
     (void)state;
     for (int i = 0; i < SERVERS; i++)
         add_job(at[i], queues[i], "x", "");
-    run_sql(
+    database_run(
         "insert into pgdisque.waiting_job (id, queue_id, pending, expires_at, retry, delay, rank, replicate, "
         "body) select q.id * 100000 + n, q.id, 1, now() + interval '1 day', 60, 0, 0, 1, '' "
         "from pgdisque.queue as q, generate_series(1, 21000) as n where convert_from(q.name, 'UTF8') ~ "
@@ -162,12 +158,13 @@ static void test_jobs_that_wait_for_predecessors(void **state) {
     EVENTUALLY(all_have_after("after2", "21000"));
     EVENTUALLY(all_have_after("after3", "21000"));
     EVENTUALLY(info_number(at[B], "after_jobs") == 63000);
-    run_sql("delete from pgdisque.waiting_job where queue_id = (select id from pgdisque.queue where name = "
-            "'after2')");
+    database_run(
+        "delete from pgdisque.waiting_job where queue_id = (select id from pgdisque.queue where name = "
+        "'after2')");
     EVENTUALLY(all_have_after("after2", "0"));
     EVENTUALLY(info_number(at[C], "after_jobs") == 42000);
     assert_true(all_have_after("after1", "21000") && all_have_after("after3", "21000"));
-    run_sql("delete from pgdisque.waiting_job");
+    database_run("delete from pgdisque.waiting_job");
     EVENTUALLY(all_have_after("after1", "0"));
     EVENTUALLY(info_number(at[A], "after_jobs") == 0);
 }

@@ -299,6 +299,10 @@ long long blocked_clients(void) {
     return n;
 }
 
+void database_run(const char *statements) {
+    free(postgres_query(server.database, statements));
+}
+
 long command_figure(redisContext *c, const char *command, const char *figure) {
     const char *line = strstr(ask(c, "INFO commandstats"), text_of("cmdstat_%s:", command));
     const char *at = line == NULL ? NULL : strstr(line, text_of("%s=", figure));

@@ -84,6 +84,8 @@ const char *queue_field(redisContext *c, const char *queue, const char *field);
 long long info_number(redisContext *c, const char *name);
 /* The jobs of the queue in the database that fulfil a condition of SQL on their rows, j. */
 long long jobs_where(const char *queue, const char *condition);
+/* Runs statements in the database of the server. An error ends the test. */
+void database_run(const char *statements);
 /* How many clients wait in GETJOB on the server now. */
 long long blocked_clients(void);
 /* A figure of INFO commandstats, such as calls; 0: the command was not called. */
