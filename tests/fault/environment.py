@@ -45,7 +45,8 @@ def unprivileged():
     """The user of Postgres. None: the user of this process. A server of root selects the same account."""
     if os.geteuid() != 0:
         return None
-    for name in ("pgdisque", "postgres", "nobody"):  # unprivileged_accounts of src/base/system_user.c
+    # The array unprivileged_accounts in src/base/system_user.c has these names in this order.
+    for name in ("pgdisque", "postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
     return None
