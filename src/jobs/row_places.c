@@ -25,7 +25,7 @@ static struct row_place *row_place_find(struct row_place *bucket, int64_t id) {
     return NULL;
 }
 
-/* A free entry, or else one after the other. */
+/* A free entry. If there is none, each call returns the next entry. */
 static struct row_place *row_place_room(struct row_place *bucket) {
     static unsigned replaced;
 

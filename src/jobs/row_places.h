@@ -7,8 +7,9 @@
  * The places (ctid) at which claims and inserts of this server have left the rows of delivered jobs. ack_places.sql finds
  * a row at its place without a search by its key.
  *
- * A place is a hint. The row may have moved since, so the statement compares the key. The table has 1 MB, and forgets a
- * place if more jobs have places than it has entries. A place is a block number, times 65536, plus an offset from 1 on.
+ * A place is a hint. The row may have moved since, so the statement compares the key. The table has 1 MB, in buckets of
+ * four entries. A fifth place of a bucket replaces one of them. A place is a block number, times 65536, plus an offset
+ * from 1 on.
  */
 
 #define ROW_PLACE_NONE 0
