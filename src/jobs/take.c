@@ -313,13 +313,14 @@ static void plan_fresh(struct taker *taker) {
 
 /* ---- planning: watches ---- */
 
-static bool is_watch(const struct taker *taker) {
-    return taker->kind != NULL && taker->kind->watches;
+/* A claim may look for jobs that no counter shows. A watch needs a job that is there. */
+static bool may_wake(struct queue *q) {
+    return turn_has_more(q) && queue_shows_job(q);
 }
 
 static void plan_fresh_watch(struct taker *taker) {
     for (size_t i = 0; i < taker->wait_count; i++) {
-        if (turn_has_more(taker->waits[i].from.q)) {
+        if (may_wake(taker->waits[i].from.q)) {
             taker_deliver(taker, NULL, 0);
             return;
         }
@@ -331,7 +332,7 @@ static void plan_fresh_watch(struct taker *taker) {
 static void wake_next(struct queue *q) {
     const struct taker *next = waiters_first(q);
 
-    if (next != NULL && !is_watch(next))
+    if (next != NULL && !taker_is_watch(next))
         queue_signal(q);
 }
 
@@ -339,7 +340,7 @@ static void wake_next(struct queue *q) {
 
 /* Plans jobs of q for a waiting request. False if it is a watch, or the pop must wait for another transaction. */
 static bool plan_for(struct queue *q, struct taker *taker) {
-    if (is_watch(taker)) {
+    if (taker_is_watch(taker)) {
         taker_deliver(taker, NULL, 0);
         wake_next(q);
         return false;
@@ -351,6 +352,12 @@ static bool plan_for(struct queue *q, struct taker *taker) {
     return true;
 }
 
+static struct taker *first_to_serve(struct queue *q) {
+    struct taker *taker = waiters_first(q);
+
+    return taker != NULL && taker_is_watch(taker) && !may_wake(q) ? waiters_first_taking(q) : taker;
+}
+
 /* Serves the request that has waited longest. Then the next signalled queue has its turn. A STRICT request gets no job
  * of q while a queue that it names before q has jobs: the longest waiting request there is served first. That is the
  * same request or an older one, so the search ends. */
@@ -360,11 +367,11 @@ static void plan_waiting(struct queue *q) {
 
     while (q->ahead != NULL && (taker = waiters_first(q)) != NULL && claim_ahead_give(taker))
         continue;
-    if (!turn_has_more(q) || (first = taker = waiters_first(q)) == NULL)
+    if (!turn_has_more(q) || (first = taker = first_to_serve(q)) == NULL)
         return;
     while ((before = taker_find_before(taker, from, turn_is_open)) != NULL) {
         from = before;
-        taker = waiters_first(from);
+        taker = first_to_serve(from);
     }
     if (!plan_for(from, taker) && (from == q || !plan_for(q, first)))
         return;
@@ -467,7 +474,7 @@ void take_plan(void) {
             break;
         }
         plan.looked_at += taker->wait_count;
-        if (is_watch(taker))
+        if (taker_is_watch(taker))
             plan_fresh_watch(taker);
         else if (TAKER_LEASES(taker))
             plan_fresh(taker);

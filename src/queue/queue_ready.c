@@ -11,6 +11,14 @@
 
 static struct list signalled = { &signalled, &signalled };
 
+static bool counters_are_unsure(const struct queue *q) {
+    return q->counters.suspect || queue_counters_are_incomplete();
+}
+
+bool queue_shows_job(const struct queue *q) {
+    return q->counters.len > q->work->claims.rows + q->work->claims.planned || counters_are_unsure(q);
+}
+
 static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t unscanned;
@@ -20,8 +28,7 @@ static int64_t jobs_budget(const struct queue *q) {
     if (!q->scan.may_have_more)
         return returned > q->work->claims.last_rows ? returned - q->work->claims.last_rows : 0;
     unscanned = q->counters.len - returned - q->work->claims.rows;
-    if ((q->counters.suspect || queue_counters_are_incomplete()) &&
-        unscanned < SUSPECT_BUDGET - q->work->claims.rows)
+    if (counters_are_unsure(q) && unscanned < SUSPECT_BUDGET - q->work->claims.rows)
         unscanned = SUSPECT_BUDGET - q->work->claims.rows;
     /* len may be too small for a moment, so a claim always requests at least one row. */
     if (unscanned < 1)

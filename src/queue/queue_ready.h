@@ -15,6 +15,9 @@ struct queue;
  * the queue is paused out or full, or a RENAME moves its jobs. */
 int64_t queue_budget(const struct queue *q);
 
+/* True if the counters show a ready job beside those that sent and planned claims take, or if they are suspect or
+ * incomplete. */
+bool queue_shows_job(const struct queue *q);
 /* Counts a job that was committed as ready at key. It becomes a redelivery key only if it is not after the
  * scan position. If no job was ready after the scan position, that moves to just before key. */
 void queue_job_ready(struct queue *q, struct job_key key);

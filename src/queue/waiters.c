@@ -451,34 +451,57 @@ static void taker_start_or_wait(struct taker *taker) {
         taker_wait(taker);
 }
 
-static struct taker *earlier(struct taker *taker, const struct list *waiters_of) {
-    struct taker *first = list_empty(waiters_of) ? NULL : taker_of(waiters_of->next);
+static bool is_any(const struct taker *taker) {
+    (void)taker;
+    return true;
+}
 
-    return taker == NULL || (first != NULL && first->arrival < taker->arrival) ? first : taker;
+static bool takes_jobs(const struct taker *taker) {
+    return !taker_is_watch(taker);
+}
+
+static struct taker *first_accepted(const struct list *waiters_of,
+                                    bool (*accept)(const struct taker *taker)) {
+    LIST_EACH(node, waiters_of)
+        if (accept(taker_of(node)))
+            return taker_of(node);
+    return NULL;
+}
+
+static struct taker *earlier(struct taker *a, struct taker *b) {
+    return a == NULL || (b != NULL && b->arrival < a->arrival) ? b : a;
 }
 
 /* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
-static struct taker *waiters_first_waiting(struct queue *q) {
-    struct taker *taker = earlier(NULL, &q->work->waiting.list);
+static struct taker *waiters_first_waiting(struct queue *q, bool (*accept)(const struct taker *taker)) {
+    struct taker *taker = first_accepted(&q->work->waiting.list, accept);
     struct queue_pattern *pattern;
     uint32_t from = 0;
 
     while (!q->work->row.opening && (pattern = patterns_next_waiting(q, &from)) != NULL)
-        taker = earlier(taker, &pattern->waiters);
+        taker = earlier(taker, first_accepted(&pattern->waiters, accept));
     return taker;
 }
 
 /* A client that disconnected in this turn still has its request in the list. If a client disconnects later,
  * the jobs that are claimed for it are put back. */
-struct taker *waiters_first(struct queue *q) {
+static struct taker *waiters_first_connected(struct queue *q, bool (*accept)(const struct taker *taker)) {
     struct taker *taker;
 
-    while ((taker = waiters_first_waiting(q)) != NULL) {
+    while ((taker = waiters_first_waiting(q, accept)) != NULL) {
         if (taker->client->state != CLIENT_DEAD)
             return taker;
         waiters_client_gone(taker->client);
     }
     return NULL;
+}
+
+struct taker *waiters_first(struct queue *q) {
+    return waiters_first_connected(q, is_any);
+}
+
+struct taker *waiters_first_taking(struct queue *q) {
+    return waiters_first_connected(q, takes_jobs);
 }
 
 struct taker *taker_find_older(const struct taker *taker, struct queue *q) {

@@ -42,7 +42,7 @@ struct taker;
 /* The callbacks of commands other than GETJOB that take jobs, and wait for them in the same way. */
 struct taker_kind {
     bool leases;  /* it leases jobs as GETJOB does; false: it removes them, and taker.own is a struct pop */
-    bool watches; /* it takes no job: deliver() is called without jobs as soon as a job is ready */
+    bool watches; /* a watch takes no job: deliver() is called without jobs as soon as a job is ready */
     bool goes_on; /* ended() ends the request, now or later */
     /* Replies the jobs. */
     void (*deliver)(struct taker *taker, const struct job *jobs, size_t count);
@@ -100,6 +100,10 @@ struct taker {
     struct wait waits[]; /* in the order of the command */
 };
 
+static inline bool taker_is_watch(const struct taker *taker) {
+    return taker->kind != NULL && taker->kind->watches;
+}
+
 void waiters_init(void);
 
 /* Creates a request over sources[count]. r->client must be connected. The caller sets the other fields. */
@@ -121,6 +125,8 @@ struct taker *taker_next_fresh(void);
 void taker_wait(struct taker *taker);
 /* The waiter of q that has waited longest and whose client is connected, or NULL. */
 struct taker *waiters_first(struct queue *q);
+/* The same without the watches. */
+struct taker *waiters_first_taking(struct queue *q);
 /* The waiter of q that takes a job in place of taker, because it has waited longer; NULL: none. When taker was chosen, the
  * waiter was claiming from another queue, and that claim found nothing. */
 struct taker *taker_find_older(const struct taker *taker, struct queue *q);

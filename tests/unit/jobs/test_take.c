@@ -164,6 +164,44 @@ static void test_more_jobs_than_counted(void **state) {
     assert_replies("1:q1=0 2:q1=1 3:q1=2");
 }
 
+static void watch_deliver(struct taker *taker, const struct job *jobs, size_t count) {
+    assert_null(jobs);
+    assert_int_equal(count, 0);
+    reply_array(taker->req, 0);
+}
+
+static void watch_ended(struct taker *taker) {
+    (void)taker;
+}
+
+/* A claim may look for uncounted jobs, but a watch ends only by a counted one. */
+static void test_watch_waits_for_a_counted_job(void **state) {
+    static const struct taker_kind watch = { .watches = true,
+                                             .deliver = watch_deliver,
+                                             .ended = watch_ended };
+    struct taker *watching = new_get(1, "q1");
+
+    (void)state;
+    watching->kind = &watch;
+    queue_reset_scan(queue_named("q1"));
+    taker_begin(watching);
+    batch_flush();
+    assert_waiting("q1", "1");
+    ask_for(2, "q1", 1);
+    batch_flush();
+    fake_commit_round();
+    assert_replies("");
+    assert_waiting("q1", "1 2");
+    queue_reset_scan(queue_named("q1"));
+    batch_flush();
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    fake_commit_round();
+    assert_waiting("q1", "1 2");
+    insert_jobs("q1", 1);
+    fake_commit_all();
+    assert_replies("1: 2:q1=0");
+}
+
 static void test_queues_in_turn(void **state) {
     (void)state;
     insert_jobs("q1", 1);
@@ -544,6 +582,7 @@ int main(void) {
         TEST(test_waiting_before_fresh),
         TEST(test_more_gets_than_jobs),
         TEST(test_more_jobs_than_counted),
+        TEST(test_watch_waits_for_a_counted_job),
         TEST(test_queues_in_turn),
         TEST(test_no_more_than_a_batch),
         TEST(test_paused),
