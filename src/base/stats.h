@@ -31,6 +31,7 @@
     X(jobs_claimed_ahead, "Jobs that GETJOB took from those claimed ahead.")      \
     X(transactions, "Transactions sent.")                                         \
     X(transactions_failed, "Transactions that failed.")                           \
+    X(flushes_apart, "Flushes of transactions by another session.")               \
     X(standby_waits_cancelled, "Commits whose wait for standbys was cancelled.")  \
     X(transactions_lost, "Transactions whose connection died.")                   \
     X(statements, "Statements sent.")                                             \

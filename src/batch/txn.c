@@ -5,6 +5,7 @@
 #include "batch/separate.h"
 #include "batch/task_queue.h"
 #include "config/config.h"
+#include "pg/apart_flush.h"
 
 /* With more kinds of tasks than this in a transaction, the general statement is cheaper. */
 #define ALIKE_MOST 3
@@ -19,7 +20,7 @@ enum durability txn_durability(enum commit_kind kind) {
 
 void txn_clear_parts(struct txn *txn) {
     txn->part_count = txn->task_count = 0;
-    txn->bytes = txn->cost = 0;
+    txn->bytes = txn->rows = txn->cost = 0;
     txn->is_client_txn = txn->is_heavy = txn->checks = txn->unsettled = false;
     txn->contended = NULL;
 }
@@ -34,6 +35,8 @@ void txn_finish(struct txn *txn) {
     txn->marked = commit_marker_write(&txn->marker, db_params(txn->db));
     if (txn->marked)
         db_statement(txn->db, SQL_MARK_COMMIT);
+    if (txn->db->kind == CONN_WRITE)
+        flush_apart_ask(txn->db, txn->rows);
 }
 
 /* ---- a statement ---- */
@@ -99,6 +102,7 @@ void txn_finish_statement(struct txn *txn, struct op *op, enum sql_stmt stmt,
     txn->parts[txn->part_count].client_txn = NULL;
     txn->parts[txn->part_count].done = done;
     txn->part_count++;
+    txn->rows += rows;
     stats.rows += rows;
     if (rows > stats.batch_max_rows)
         stats.batch_max_rows = rows;

@@ -33,6 +33,7 @@ struct txn {
     bool at_work;    /* it was lost while the database executed it: see db_result */
     int64_t sent_us; /* clock_mono() */
     size_t bytes;    /* task_size() of its tasks */
+    size_t rows;     /* of the parameters of its statements */
     size_t cost;     /* of its light statements: separate.h */
     /* It takes the fraction quota/of of the queued tasks of splittable operations. */
     size_t quota;

@@ -19,6 +19,13 @@
 
 struct config config;
 
+static const struct config_name flush_apart[] = {
+#define X(id, name) { name, id },
+    FLUSH_APART(X)
+#undef X
+        { NULL, 0 },
+};
+
 static const struct config_name debug_access[] = {
 #define X(id, name) { name, id },
     DEBUG_ACCESS(X)

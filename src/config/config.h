@@ -58,6 +58,17 @@ enum durability {
 #undef X
 };
 
+#define FLUSH_APART(X)          \
+    X(FLUSH_APART_NO, "no")     \
+    X(FLUSH_APART_AUTO, "auto") \
+    X(FLUSH_APART_ALWAYS, "always")
+
+enum flush_apart {
+#define X(id, name) id,
+    FLUSH_APART(X)
+#undef X
+};
+
 #define DEBUG_ACCESS(X) \
     X(DEBUG_NO, "no")   \
     X(DEBUG_YES, "yes") \

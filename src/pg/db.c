@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "config/memory_budget.h"
+#include "pg/apart_flush.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/host_addresses.h"
 #include "pg/session.h"
@@ -33,7 +34,6 @@ struct db db;
 
 static void conn_step(struct db_conn *conn, short what);
 static void note_alive(struct db_conn *conn);
-static void db_go_on(struct db_conn *conn);
 
 static const char *const state_names[] = {
 #define X(id, name) name,
@@ -67,10 +67,9 @@ int db_server_version(void) {
 
 const char *conn_who(const struct db_conn *conn) {
     static const char *const names[] = {
-        [CONN_WRITE] = "database writes",
-        [CONN_READ] = "database reads",
-        [CONN_LARGE] = "database large writes",
-        [CONN_LONG] = "database long reads",
+        [CONN_WRITE] = "database writes",       [CONN_READ] = "database reads",
+        [CONN_LARGE] = "database large writes", [CONN_LONG] = "database long reads",
+        [CONN_FLUSH] = "database flushes",
     };
 
     return names[conn->kind];
@@ -125,6 +124,7 @@ static void txn_clear(struct db_txn *txn) {
     txn->busy_since_us = 0;
     txn->preludes = 0;
     txn->on_snapshot = NULL;
+    txn->flushed_apart = false;
     txn->failed = txn->timed = txn->after_prepares = txn->proved = txn->proof_due = false;
 }
 
@@ -156,8 +156,7 @@ static struct db_txn *oldest(struct db_conn *conn) {
     return &conn->txns[conn->oldest];
 }
 
-/* The transaction that the next statement belongs to. */
-static struct db_txn *in_making(struct db_conn *conn) {
+struct db_txn *conn_filled_txn(struct db_conn *conn) {
     return &conn->txns[(conn->oldest + conn->sent_txns - conn->open) % DB_MAX_TXNS];
 }
 
@@ -171,13 +170,13 @@ static void report_txn_end(struct db_conn *conn, const struct db_result *result)
     txn_clear(txn);
 }
 
-static void want_fence(struct db_conn *conn, enum durability durability) {
-    if (conn->fence == FENCE_NONE)
-        conn->fence_durability = durability;
-    if (durability < conn->fence_durability)
-        conn->fence_durability = durability;
-    if (conn->fence_durability <= DURABILITY_REMOTE_WRITE)
-        conn->fence = FENCE_WANTED;
+/* A commit without standbys is on the disk when its session ends, unless another session flushes it. */
+static void want_fence(struct db_conn *conn, const struct db_txn *txn) {
+    if (txn->durability > (txn->flushed_apart ? DURABILITY_LOCAL : DURABILITY_REMOTE_WRITE))
+        return;
+    if (conn->fence == FENCE_NONE || txn->durability < conn->fence_durability)
+        conn->fence_durability = txn->durability;
+    conn->fence = FENCE_WANTED;
 }
 
 /* The error of a transaction that has failed or was lost; sqlstate "": none is known. */
@@ -193,6 +192,7 @@ static void all_lost(struct db_conn *conn, bool broken) {
     size_t ended = conn->arrived;
 
     conn->arrived = 0;
+    conn->flushing = conn->flushed = conn->arrivals;
     conn->wait_cancelled = false;
     if (conn->fence == FENCE_SENT)
         conn->fence = FENCE_WANTED;
@@ -206,11 +206,11 @@ static void all_lost(struct db_conn *conn, bool broken) {
             .at_work = broken && i == ended,
         };
 
-        want_fence(conn, txn->durability);
+        want_fence(conn, txn);
         stats.transactions_lost++;
         report_txn_end(conn, &lost);
     }
-    txn_clear(in_making(conn));
+    txn_clear(conn_filled_txn(conn));
     conn->broken = false;
 }
 
@@ -233,9 +233,9 @@ static void note_trouble(void) {
 
 /* The other connection for writes, or NULL. */
 static struct db_conn *write_partner(const struct db_conn *conn) {
-    if (conn->kind == CONN_READ || conn->kind == CONN_LONG)
-        return NULL;
-    return db.conns[conn->kind == CONN_WRITE ? CONN_LARGE : CONN_WRITE];
+    if (conn->kind == CONN_WRITE)
+        return db.conns[CONN_LARGE];
+    return conn->kind == CONN_LARGE ? db.conns[CONN_WRITE] : NULL;
 }
 
 /* Closes the other connection for writes. Before CONN_WRITE reports the changes of a lost transaction, a fence must
@@ -246,7 +246,7 @@ static void take_partner_down(const struct db_conn *conn, const struct db_txn *l
     if (partner == NULL || partner->state == DB_DOWN)
         return;
     if (lost != NULL)
-        want_fence(partner, lost->durability);
+        want_fence(partner, lost);
     conn_down(partner, "it goes down with the other connection for writes");
 }
 
@@ -373,9 +373,12 @@ static void look_after(struct db_conn *conn) {
                     session_name(conn->name).text, on_db_probed, conn);
 }
 
-/* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both. */
+/* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both.
+ * CONN_FLUSH has no use before. */
 static bool conn_may_connect(const struct db_conn *conn) {
-    return (conn->kind != CONN_LARGE || db.conns[CONN_WRITE]->state >= DB_READY) && addresses_ready();
+    return ((conn->kind != CONN_LARGE && conn->kind != CONN_FLUSH) ||
+            db.conns[CONN_WRITE]->state >= DB_READY) &&
+           addresses_ready();
 }
 
 static void connect_or_wait(struct db_conn *conn) {
@@ -431,7 +434,7 @@ void conn_ready(struct db_conn *conn) {
                db.server_version % 10000, hosts_count() > 1 ? " at " : "",
                hosts_count() > 1 ? hosts_name(conn->host) : "");
     db.hooks->on_ready(conn);
-    db_go_on(conn);
+    conn_go_on(conn);
 }
 
 /* ---- end of a transaction ---- */
@@ -490,11 +493,10 @@ static void send_fence(struct db_conn *conn) {
         conn_broken(conn);
 }
 
-/* Sends a fence if one is wanted. Without a fence, reports the transactions whose results are complete. */
-static void db_go_on(struct db_conn *conn) {
+void conn_go_on(struct db_conn *conn) {
     if (conn->fence == FENCE_WANTED)
         send_fence(conn);
-    while (conn->fence == FENCE_NONE && conn->arrived > 0)
+    while (conn->fence == FENCE_NONE && conn->arrived > 0 && flush_apart_is_done(conn, oldest(conn)))
         txn_done(conn);
 }
 
@@ -515,7 +517,7 @@ static void fence_done(struct db_conn *conn) {
         stats.standby_waits_cancelled++;
     conn->fence = conn->wait_cancelled ? FENCE_WANTED : FENCE_NONE;
     conn->wait_cancelled = false;
-    db_go_on(conn);
+    conn_go_on(conn);
 }
 
 /* ---- results ---- */
@@ -534,13 +536,15 @@ static void txn_arrived(struct db_conn *conn, const struct db_txn *txn) {
                     "a commit's wait for its standbys was cancelled: its replies are held back "
                     "until the standbys have the commit");
         if (conn->fence != FENCE_SENT)
-            want_fence(conn, txn->durability);
+            want_fence(conn, txn);
     }
     conn->wait_cancelled = false;
     conn->arrived++;
+    conn->arrivals++;
     if (conn->arrived < conn->sent_txns)
         conn_incoming_txn(conn)->since_us = clock_mono_now();
-    db_go_on(conn);
+    conn_go_on(conn);
+    flush_apart_begin(conn);
 }
 
 /* Does the session not know the prepared statement (26000)? Then a pooler has assigned another session. */
@@ -705,15 +709,15 @@ void db_set_durability(struct db_conn *conn, enum durability durability) {
 }
 
 void db_bound(struct db_conn *conn, struct db_bounds bounds) {
-    in_making(conn)->bounds = bounds;
+    conn_filled_txn(conn)->bounds = bounds;
 }
 
 void db_time(struct db_conn *conn) {
-    in_making(conn)->timed = true;
+    conn_filled_txn(conn)->timed = true;
 }
 
 void db_snapshot(struct db_conn *conn, void (*on_taken)(void)) {
-    in_making(conn)->on_snapshot = on_taken;
+    conn_filled_txn(conn)->on_snapshot = on_taken;
 }
 
 static size_t params_bytes(int columns, const int lengths[]) {
@@ -744,7 +748,7 @@ static void send_session_proof(struct db_conn *conn, struct db_txn *txn) {
 }
 
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
-    struct db_txn *txn = in_making(conn);
+    struct db_txn *txn = conn_filled_txn(conn);
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
@@ -765,7 +769,7 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
 
 static void note_sent_txn(struct db_conn *conn,
                           void (*on_completed)(struct db_conn *, const struct db_result *)) {
-    struct db_txn *txn = in_making(conn);
+    struct db_txn *txn = conn_filled_txn(conn);
 
     txn->on_completed = on_completed;
     txn->since_us = clock_mono_now();
@@ -803,6 +807,7 @@ void db_init(struct event_base *base, const char *conninfo, const struct db_hook
 }
 
 void db_stop(void) {
+    flush_apart_stop();
     primary_stop();
 }
 

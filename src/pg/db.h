@@ -17,6 +17,7 @@ enum conn_kind {
     CONN_READ,  /* reads, and maintenance whose commits need no flush */
     CONN_LARGE, /* adds or moves the jobs of large requests, so that CONN_WRITE stays free for other tasks */
     CONN_LONG,  /* reads that may take long, so that CONN_READ stays free for the others */
+    CONN_FLUSH, /* flushes the log for transactions of CONN_WRITE (apart_flush.h) */
     CONN_KINDS,
 };
 
@@ -120,6 +121,7 @@ struct db_txn {
     /* Called at its end; set by db_send(). */
     void (*on_completed)(struct db_conn *conn, const struct db_result *result);
     enum durability durability;
+    bool flushed_apart;  /* set by flush_apart_ask() */
     bool after_prepares; /* the next results are those of prepared_send_used() */
     bool proved;         /* a proof of the session is before the first statement without a name */
     bool proof_due;      /* the result of the proof comes after proof_at results */
@@ -151,6 +153,7 @@ struct db_conn {
     size_t host;        /* index of the host (conninfo_hosts.h) */
     unsigned tried;     /* hosts that were tried since one was accepted */
     long long timeline; /* the timeline of the database on that host; 0: not known */
+    long long started;  /* when that database was started, in microseconds; 0: not known */
     struct event *io_event;
     bool want_write;
     struct event *retry_event;
@@ -169,7 +172,10 @@ struct db_conn {
     size_t sent_txns;                /* transactions sent and not ended */
     bool open;                       /* the newest of them gets more statements */
     int64_t alive_us;    /* clock_mono(): when bytes last arrived, or when the wait for them began */
-    size_t arrived;      /* oldest transactions whose results are complete, and which the fence holds back */
+    size_t arrived;      /* oldest transactions with complete results, which wait for a fence or a flush */
+    uint64_t arrivals;   /* transactions whose results were complete, since the start */
+    uint64_t flushing;   /* how many of these the last fence of CONN_FLUSH contains */
+    uint64_t flushed;    /* how many of these are flushed */
     bool wait_cancelled; /* in the transaction whose result arrives next */
     enum db_fence fence;
     enum durability fence_durability;

@@ -37,6 +37,11 @@ void conn_broken(struct db_conn *conn);
 /* Call it when the settings of the session are made. */
 void conn_ready(struct db_conn *conn);
 bool result_is_error(const PGresult *res);
+/* The transaction that the next statement belongs to. */
+struct db_txn *conn_filled_txn(struct db_conn *conn);
+/* Reports the transactions whose results are complete, as far as neither a fence nor a flush holds them back. Sends a fence
+ * if one is wanted. */
+void conn_go_on(struct db_conn *conn);
 /* The transaction whose results arrive next, or NULL. */
 struct db_txn *conn_incoming_txn(struct db_conn *conn);
 

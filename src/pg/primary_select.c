@@ -24,6 +24,7 @@ struct identity {
     char system[24];
     bool standby;
     long long timeline; /* grows with each promotion */
+    long long started;  /* microseconds since 1970 */
 };
 
 static struct {
@@ -45,6 +46,7 @@ static bool read_identity(const PGresult *res, struct identity *out) {
     snprintf(out->system, sizeof out->system, "%s", PQgetvalue(res, 0, 0));
     out->standby = PQgetvalue(res, 0, 1)[0] == 't';
     out->timeline = atoll(PQgetvalue(res, 0, 2));
+    out->started = atoll(PQgetvalue(res, 0, 3));
     return true;
 }
 
@@ -188,7 +190,7 @@ void primary_stop(void) {
 }
 
 void primary_choose(struct db_conn *conn) {
-    conn->timeline = 0;
+    conn->timeline = conn->started = 0;
     DB_EACH_CONN(other) {
         if (is_accepted(other))
             conn->host = primary.host;
@@ -212,6 +214,7 @@ bool primary_accept(struct db_conn *conn, const PGresult *identity) {
     }
     conn->tried = 0;
     conn->timeline = id.timeline;
+    conn->started = id.started;
     primary_note(&id, conn->host);
     move_conns(conn->host, id.timeline, conn);
     primary.refusal[0] = '\0';

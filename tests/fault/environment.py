@@ -215,11 +215,13 @@ class Server:
         self.env = dict(os.environ)
         self.process = None
         self.program = PGDISQUE
+        self.options = ()  # further words of its command line
 
     def launch(self):
         command = [self.program, "--port", str(self.port), "--dir", self.dir, "--loglevel", "verbose"]
         if self.database:
             command += ["--database", self.database]
+        command += self.options
         self.process = spawn(command, self.log, env=self.env)
 
     def start(self):

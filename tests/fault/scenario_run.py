@@ -54,6 +54,7 @@ class Environment:
                 self.proxies.append(Proxy(self.postgres.socket_path()))
             self.servers.append(Server(self.base, self.conninfo(), number))
             self.servers[-1].env.update(self.env(self.servers[-1].name))
+            self.servers[-1].options = self.scenario.options
             if "older" in needs:
                 self.servers[-1].program = OLDER
         for server in self.servers:

@@ -27,6 +27,7 @@ class Scenario:
     clean: bool = False         # clients may have to reconnect, but get no errors
     load: dict = dataclasses.field(default_factory=dict)
     settings: str = ""          # of Postgres
+    options: tuple = ()         # of the servers
 
 
 def of_kinds(*kinds, count=5, peace=(0.4, 1.2)):
@@ -106,6 +107,8 @@ def promotions(seed, scale):
             for how in ("killed", "cut off", "cancelled") * scale]
 
 
+FLUSH_APART = ("--flush-apart", "always")
+
 MIX = ("kill_server", "restart_server", "freeze_server", "freeze_postgres", "kill_postgres", "restart_postgres",
        "terminate_sessions", "cancel_statements", "power_cut", "cut", "cut", "cut", "hold", "take_connections",
        "maintain")
@@ -176,6 +179,9 @@ SCENARIOS = [
     Scenario("freeze", "SIGSTOP of the server and of Postgres' processes",
              of_kinds("freeze_server", "freeze_postgres", "hold", count=6, peace=(0.2, 0.8))),
     Scenario("power", "server and Postgres end at once, in the middle of a commit", power_cuts),
+    Scenario("flush-apart", "another session flushes each commit, until Postgres ends at once",
+             of_kinds("power_cut", "kill_postgres", "terminate_sessions", "kill_postgres", "cancel_statements", "cut",
+                      count=8, peace=(0.2, 0.8)), options=FLUSH_APART),
     Scenario("mix", "everything that one machine always allows, at random, while vacuum is held back", mix(MIX, 8)),
     Scenario("crowded", "others have all connections of the database, or lock the table",
              of_kinds("take_connections", "maintain", count=6), short=False),
@@ -199,6 +205,8 @@ SCENARIOS = [
     Scenario("standby", "promotions, standbys that stand still, commits told not to wait for them",
              of_kinds("promote", "freeze_standby", "freeze_standby", "cancel_statements", "terminate_sessions",
                       "kill_server", count=6), needs=("standby",), short=False),
+    Scenario("promotion-apart", "promotions while another session flushes each commit", promotions,
+             needs=("standby",), options=FLUSH_APART, short=False),
     Scenario("promotion-two", "the same with two servers on the database",
              of_kinds("promote", "promote", "freeze_standby", "kill_server", count=4), needs=("standby",), servers=2, short=False),
     Scenario("nodes", "the Postgres of a node of Citus is killed, also while orders commit at two nodes",

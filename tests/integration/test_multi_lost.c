@@ -38,35 +38,9 @@ static int group_stop(void **state) {
     return failed;
 }
 
-static bool waits(int session) {
-    return postgres_number(guarded.database,
-                           text_of("select count(*) from pg_stat_activity where pid = %d and "
-                                   "wait_event = 'SyncRep'",
-                                   session)) == 1;
-}
-
-/* A commit of another session tells whether it is in force: it takes the server a moment. */
-static bool commit_waits(void) {
-    PGconn *conn = postgres_connect(guarded.database);
-    bool does = false;
-
-    assert_true(PQsendQuery(conn, "select pg_logical_emit_message(true, '', 'x')"));
-    while (!does && (PQconsumeInput(conn), PQisBusy(conn)))
-        does = waits(PQbackendPID(conn));
-    PQfinish(conn);
-    return does;
-}
-
-static void let_commits_wait(bool wait) {
-    free(postgres_query(guarded.database,
-                        text_of("alter system set synchronous_standby_names = '%s'", wait ? "nobody" : "")));
-    free(postgres_query(guarded.database, "select pg_reload_conf()"));
-    EVENTUALLY(commit_waits() == wait);
-}
-
 static int alone(void **state) {
     (void)state;
-    let_commits_wait(false);
+    commits_wait_for_missing(guarded.database, false);
     c = client_open_on(&guarded);
     return 0;
 }
@@ -100,7 +74,7 @@ static void send_transaction(struct wire *w, const char *const *commands) {
     raw_expect(w, "+OK");
     while (count-- > 0)
         raw_expect(w, "+QUEUED");
-    let_commits_wait(true);
+    commits_wait_for_missing(guarded.database, true);
     wire_words(w, "EXEC", NULL);
 }
 
@@ -116,7 +90,7 @@ static long long waiting_sessions(const char *counted) {
 static void end_waiting_session(void) {
     EVENTUALLY(waiting_sessions("pg_terminate_backend(pid)") >= 1);
     EVENTUALLY(waiting_sessions("*") == 0);
-    let_commits_wait(false);
+    commits_wait_for_missing(guarded.database, false);
 }
 
 static const char *lose_answer(struct wire *w) {
@@ -253,7 +227,7 @@ static const char *lost_line(const char *line) {
     struct wire w;
 
     raw_open_on(&w, &guarded);
-    let_commits_wait(true);
+    commits_wait_for_missing(guarded.database, true);
     wire_send_text(&w, text_of("%s\r\n", line));
     return lose_answer(&w);
 }
@@ -372,11 +346,11 @@ static void test_workflow_of_two_servers(void **state) {
     make_queue("step-two");
     expect(c, ":1", "ACKJOB %s", gone);
     raw_open_on(&w, &guarded);
-    let_commits_wait(true);
+    commits_wait_for_missing(guarded.database, true);
     wire_words(&w, "ADDJOB", "step-two", "never", "0", "AFTER", gone, NULL);
     assert_string_equal(text_of("%.20s", lose_answer(&w)), "-NOJOB AFTER names a");
     raw_open_on(&w, &guarded);
-    let_commits_wait(true);
+    commits_wait_for_missing(guarded.database, true);
     wire_words(&w, "ADDJOB", "step-two", "once", "0", "AFTER", before, NULL);
     assert_string_equal(text_of("%.3s", lose_answer(&w)), "+D-");
     expect(c, ":1", "ACKJOB %s", before);
@@ -403,7 +377,7 @@ static void test_taken_key_of_two_servers(void **state) {
     PQclear(
         PQexec(holder, "begin; select pgdisque.add_job('held', 'of the application', unique_key => 'k')"));
     raw_open_on(&w, &guarded);
-    let_commits_wait(true);
+    commits_wait_for_missing(guarded.database, true);
     wire_words(&w, "ADDJOB", "held", "mine", "0", "UNIQUE", "k", NULL);
     end_waiting_session();
     PQclear(PQexec(holder, "rollback"));

@@ -117,3 +117,32 @@ void primary_waits_for(struct postgres *primary, const char *names) {
     if (!WAIT_UNTIL(postgres_number(admin(primary), text) == 1, STREAM_MS))
         die("the primary does not wait for %s", names);
 }
+
+static bool session_waits(const char *conninfo, int session) {
+    char text[128];
+
+    snprintf(text, sizeof text,
+             "select count(*) from pg_stat_activity where pid = %d and wait_event = 'SyncRep'", session);
+    return postgres_number(conninfo, text) == 1;
+}
+
+/* A commit of another session tells whether the setting is in force: that takes Postgres a moment. */
+static bool commit_waits(const char *conninfo) {
+    PGconn *conn = postgres_connect(conninfo);
+    bool does = false;
+
+    if (!PQsendQuery(conn, "select pg_logical_emit_message(true, '', 'x')"))
+        die("the session sends no query");
+    while (!does && (PQconsumeInput(conn), PQisBusy(conn)))
+        does = session_waits(conninfo, PQbackendPID(conn));
+    PQfinish(conn);
+    return does;
+}
+
+void commits_wait_for_missing(const char *conninfo, bool on) {
+    free(postgres_query(conninfo, on ? "alter system set synchronous_standby_names = 'missing'"
+                                     : "alter system set synchronous_standby_names = ''"));
+    free(postgres_query(conninfo, "select pg_reload_conf()"));
+    if (!WAIT_UNTIL(commit_waits(conninfo) == on, STREAM_MS))
+        die("commits do not follow synchronous_standby_names");
+}

@@ -14,6 +14,8 @@ void standby_start(struct postgres *standby, struct postgres *primary);
 void standby_promote(struct postgres *standby);
 /* Sets synchronous_standby_names, and returns when the setting is in force. */
 void primary_waits_for(struct postgres *primary, const char *names);
+/* While on is set, commits wait for a standby that does not exist. Returns when new commits do, or do not. */
+void commits_wait_for_missing(const char *conninfo, bool on);
 bool primary_streams(struct postgres *primary);
 /* Returns when the standby shows all that the primary has committed. */
 void standby_catches_up(struct postgres *primary);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "config/config.h"
+#include "pg/apart_flush.h"
 #include "pg/db.h"
 
 /* Connections without a database: db.h, for the single file of a test program that includes this. The test reads the
@@ -29,6 +30,7 @@ static struct {
     struct fake_statement sent[FAKE_CONNS][DB_MAX_TXNS][DB_MAX_STATEMENTS];
     int64_t
         took_us[DB_MAX_STATEMENTS]; /* of the statements of the next transaction that ends, if it is timed */
+    size_t asked_rows;              /* of the last flush_apart_ask() */
     bool send_fails;                /* the connection is found broken by the next db_send() */
 } fake_db;
 
@@ -102,6 +104,11 @@ struct params *db_params(struct db_conn *conn) {
 
 void db_set_durability(struct db_conn *conn, enum durability durability) {
     conn->txns[fake_place(conn, conn->sent_txns)].durability = durability;
+}
+
+void flush_apart_ask(struct db_conn *conn, size_t rows) {
+    assert_int_equal(conn->kind, CONN_WRITE);
+    fake_db.asked_rows = rows;
 }
 
 void db_bound(struct db_conn *conn, struct db_bounds bounds) {

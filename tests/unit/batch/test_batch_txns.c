@@ -460,6 +460,27 @@ static void test_planned_are_shared_out(void **state) {
     assert_all_ended();
 }
 
+/* ---- the flush ---- */
+
+/* The rows of all statements count. Only commits of changes are flushed. */
+static void test_rows_of_a_flush(void **state) {
+    (void)state;
+    add_many(a, 1, 4);
+    add_many(b, 1, 5);
+    batch_flush();
+    assert_int_equal(fake_db.asked_rows, 9);
+    commit(WRITE);
+    add_many(b, 6, 8);
+    batch_flush();
+    assert_int_equal(fake_db.asked_rows, 3);
+    commit(WRITE);
+    add_many(s, 1, 6);
+    batch_flush();
+    assert_int_equal(fake_db.asked_rows, 3);
+    commit(READ);
+    assert_all_ended();
+}
+
 /* ---- the end ---- */
 
 /* The server stops while a transaction is under way. The sanitizer checks that its tasks do not leak. */
@@ -503,6 +524,7 @@ int main(void) {
         TEST(test_every_kind_gets_a_turn),
         TEST(test_conns_are_split_apart),
         TEST(test_planned_are_shared_out),
+        TEST(test_rows_of_a_flush),
         TEST(test_stopped_under_way),
     };
 

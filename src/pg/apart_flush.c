@@ -1,0 +1,117 @@
+/* Flushes apart: a second session flushes the log of transactions of CONN_WRITE. */
+#include "pg/apart_flush.h"
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "pg/db_connect.h"
+#include "pg/db_private.h"
+
+/* With flush-apart auto: a fence that takes less time does not pay. */
+#define SLOW_FLUSH_US 700
+/* A fast fence is measured again after this time, by the next transaction. */
+#define FLUSH_AGE_US (10 * US_PER_S)
+/* A transaction with fewer rows takes much less time than its flush. */
+#define ROWS_LEAST 20
+
+static struct {
+    int64_t sent_us;     /* clock_mono_now() when the last fence was sent */
+    int64_t measured_us; /* clock_mono() when the last fence had committed; 0: never */
+    int64_t took_us;     /* a moving average */
+} flush;
+
+static bool flush_is_slow(void) {
+    return flush.took_us >= SLOW_FLUSH_US;
+}
+
+static bool flush_is_unknown(void) {
+    return flush.measured_us == 0 || clock_mono() - flush.measured_us > FLUSH_AGE_US;
+}
+
+static bool flush_apart_pays(size_t rows) {
+    if (config.flush_apart == FLUSH_APART_AUTO)
+        return rows >= ROWS_LEAST && (flush_is_slow() || flush_is_unknown());
+    return config.flush_apart == FLUSH_APART_ALWAYS;
+}
+
+static void measure_flush(void) {
+    int64_t took = clock_mono_now() - flush.sent_us;
+
+    flush.took_us = flush.measured_us == 0 ? took : (7 * flush.took_us + took) / 8;
+    flush.measured_us = clock_mono();
+}
+
+/* A standby that was promoted keeps its sessions, so the timelines may differ for a moment. */
+static bool flushes_for(const struct db_conn *flusher, const struct db_conn *conn) {
+    return flusher->state >= DB_READY && flusher->fence == FENCE_NONE && conn->started != 0 &&
+           flusher->started == conn->started && flusher->timeline == conn->timeline;
+}
+
+void flush_apart_ask(struct db_conn *conn, size_t rows) {
+    struct db_conn *flusher = db.conns[CONN_FLUSH];
+    struct db_txn *txn = conn_filled_txn(conn);
+
+    if (txn->durability >= DURABILITY_ASYNC || !flush_apart_pays(rows))
+        return;
+    if (flusher == NULL)
+        flusher = db_conn_new("flush", CONN_FLUSH);
+    if (!flushes_for(flusher, conn))
+        return;
+    txn->flushed_apart = true;
+    if (!send_durability(conn->pg, DURABILITY_ASYNC, true))
+        conn->broken = true;
+}
+
+bool flush_apart_is_done(const struct db_conn *conn, const struct db_txn *txn) {
+    return !txn->flushed_apart || txn->failed || conn->arrivals - conn->arrived < conn->flushed;
+}
+
+/* The strongest durability of the arrived transactions that no fence contains; DURABILITY_ASYNC: there is none. */
+static enum durability needed(const struct db_conn *conn) {
+    enum durability most = DURABILITY_ASYNC;
+    uint64_t number = conn->arrivals - conn->arrived;
+
+    for (size_t i = 0; i < conn->arrived; i++) {
+        const struct db_txn *txn = &conn->txns[(conn->oldest + i) % DB_MAX_TXNS];
+
+        if (++number > conn->flushing && txn->flushed_apart && !txn->failed && txn->durability < most)
+            most = txn->durability;
+    }
+    return most;
+}
+
+static void on_apart_flushed(struct db_conn *flusher, const struct db_result *result) {
+    struct db_conn *conn = db.conns[CONN_WRITE];
+
+    (void)flusher;
+    if (result->outcome == DB_COMMITTED) {
+        measure_flush();
+        conn->flushed = conn->flushing;
+        conn_go_on(conn);
+        flush_apart_begin(conn);
+    } else if (conn->flushing > conn->flushed) {
+        conn_down(conn, "the flush of a transaction by another session failed");
+    }
+}
+
+void flush_apart_begin(struct db_conn *conn) {
+    struct db_conn *flusher = db.conns[CONN_FLUSH];
+    enum durability durability = needed(conn);
+
+    if (durability == DURABILITY_ASYNC || flusher->sent_txns > 0)
+        return;
+    if (!flushes_for(flusher, conn)) {
+        conn_down(conn, "the session that flushes its transactions has ended");
+        return;
+    }
+    conn->flushing = conn->arrivals;
+    flush.sent_us = clock_mono_now();
+    stats.flushes_apart++;
+    params_set_text(db_params(flusher), 0, durability_setting(durability));
+    db_statement(flusher, SQL_FENCE);
+    db_send(flusher, on_apart_flushed);
+}
+
+void flush_apart_stop(void) {
+    if (db.conns[CONN_FLUSH] != NULL)
+        db_conn_free(db.conns[CONN_FLUSH]);
+}

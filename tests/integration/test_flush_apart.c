@@ -1,0 +1,174 @@
+/* Another session flushes the commits (flush-apart). A reply comes only after that flush. */
+#include "consult.h"
+
+#include <stdlib.h>
+
+#include "standby.h"
+
+/* The time in which no reply may come. */
+#define SILENCE_MS 700
+
+static struct postgres primary;
+static struct server guarded; /* each transaction is flushed apart */
+static redisContext *c;
+static struct wire one, two;
+
+static int group_start(void **state) {
+    (void)state;
+    primary_start(&primary);
+    server_start(&guarded, postgres_conninfo(&primary, NULL),
+                 (const char *[]){ "--flush-apart", "always", NULL });
+    return 0;
+}
+
+static int group_stop(void **state) {
+    int failed = server_stop(&guarded);
+
+    (void)state;
+    postgres_stop(&primary, true);
+    return failed;
+}
+
+static long long jobs(void) {
+    return postgres_number(guarded.database, "select count(*) from pgdisque.jobs where queue = 'q'");
+}
+
+static bool flushes_apart(void) {
+    long long before = info_number(c, "flushes_apart");
+
+    expect(c, ":1", "ACKJOB %s", add_job(c, "q", "x", ""));
+    return info_number(c, "flushes_apart") > before;
+}
+
+/* A transaction is flushed apart when the session for that is connected. */
+static int begin(void **state) {
+    (void)state;
+    commits_wait_for_missing(guarded.database, false);
+    c = client_open_on(&guarded);
+    raw_open_on(&one, &guarded);
+    raw_open_on(&two, &guarded);
+    EVENTUALLY(flushes_apart());
+    commits_wait_for_missing(guarded.database, true);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    wire_close(&one);
+    wire_close(&two);
+    redisFree(c);
+    return 0;
+}
+
+static void send_add(struct wire *w, const char *body) {
+    wire_words(w, "ADDJOB", "q", body, "0", NULL);
+}
+
+static void expect_id(struct wire *w) {
+    struct value *v = wire_reply(w, EVENTUALLY_MS);
+
+    assert_non_null(v);
+    assert_int_equal(v->type, '+');
+    value_free(v);
+}
+
+static void let_commits_go(void) {
+    commits_wait_for_missing(guarded.database, false);
+}
+
+static void take_both(void) {
+    expect(c, "\"one\"", "LPOP q");
+    expect(c, "\"two\"", "LPOP q");
+    expect(c, "nil", "LPOP q");
+}
+
+static void to_session(const char *function, const char *name) {
+    EVENTUALLY(postgres_number(guarded.database, text_of("select count(%s(pid)) from pg_stat_activity where "
+                                                         "application_name like 'pgdisque %% %s'",
+                                                         function, name)) == 1);
+}
+
+static void wait_for_flush(void) {
+    EVENTUALLY(postgres_number(guarded.database,
+                               "select count(*) from pg_stat_activity where wait_event = "
+                               "'SyncRep' and application_name like 'pgdisque % flush'") == 1);
+}
+
+/* While the first transaction waits, the second is executed. */
+static void test_reply_waits_for_the_flush(void **state) {
+    (void)state;
+    send_add(&one, "one");
+    EVENTUALLY(jobs() == 1);
+    send_add(&two, "two");
+    EVENTUALLY(jobs() == 2);
+    HOLDS_FOR(SILENCE_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
+    let_commits_go();
+    expect_id(&one);
+    expect_id(&two);
+    take_both();
+}
+
+static void lose(const char *session) {
+    send_add(&one, "one");
+    EVENTUALLY(jobs() == 1);
+    wait_for_flush();
+    to_session("pg_terminate_backend", session);
+    send_add(&two, "two");
+    HOLDS_FOR(SILENCE_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
+    let_commits_go();
+    expect_id(&one);
+    expect_id(&two);
+    take_both();
+}
+
+/* The wait of a session ends with the session. */
+static void test_flush_is_lost(void **state) {
+    (void)state;
+    lose("flush");
+}
+
+static void test_transaction_is_lost(void **state) {
+    (void)state;
+    lose("write");
+}
+
+static void test_wait_is_cancelled(void **state) {
+    long long before = info_number(c, "standby_waits_cancelled");
+
+    (void)state;
+    send_add(&one, "one");
+    wait_for_flush();
+    to_session("pg_cancel_backend", "flush");
+    EVENTUALLY(info_number(c, "standby_waits_cancelled") > before);
+    send_add(&two, "two");
+    HOLDS_FOR(SILENCE_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
+    let_commits_go();
+    expect_id(&one);
+    expect_id(&two);
+    take_both();
+}
+
+/* Without a durability there is nothing to wait for, and its commits are not flushed. */
+static void test_async_needs_no_flush(void **state) {
+    long long before;
+
+    (void)state;
+    let_commits_go();
+    expect(c, "+OK", "CONFIG SET durability async");
+    before = info_number(c, "flushes_apart");
+    expect(c, ":1", "LPUSH q x");
+    expect(c, "\"x\"", "LPOP q");
+    assert_int_equal(info_number(c, "flushes_apart"), before);
+    expect(c, "+OK", "CONFIG SET durability remote-flush");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_reply_waits_for_the_flush), TEST(test_flush_is_lost),        TEST(test_transaction_is_lost),
+        TEST(test_wait_is_cancelled),         TEST(test_async_needs_no_flush),
+    };
+
+    return RUN_SUITE_WITH("flush_apart", tests, group_start, group_stop);
+}
