@@ -470,7 +470,7 @@ void queue_set_audited(struct queue *q, const struct queue_share *counted) {
     set_states(q, counted->delayed, counted->waiting);
     queue_set_traffic(q, counted->jobs_in + c->own->share.jobs_in - c->own->saved_in,
                       counted->jobs_out + c->own->share.jobs_out - c->own->saved_out);
-    if (c->jobs_in != jobs_in || c->jobs_out != jobs_out)
+    if (c->suspect || c->jobs_in != jobs_in || c->jobs_out != jobs_out)
         c->counted--;
     c->suspect = false;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "base/node.h"
 #include "batch/operations.h"
 #include "cluster/counter_audit.h"
 #include "fake_db.h"
@@ -239,6 +240,35 @@ static void test_counters_of_jobs_ever(void **state) {
     assert_int_equal(q->counters.jobs_out, 30);
 }
 
+/* A slow peer saves its counters after the first audit. */
+static void test_suspect_counters_are_audited_twice(void **state) {
+    struct queue *q = open_doubtful(1);
+    struct node *peer = node_get(9);
+
+    (void)state;
+    peer->live = true;
+    q->counters.jobs_in = 127;
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 0, 0, 127, 0, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_false(q->counters.suspect);
+    q->counters.counted_us -= 11 * US_PER_S;
+    be_quiet(q, US_PER_S);
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 0, 0, 128, 0, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(q->counters.jobs_in, 128);
+    q->counters.counted_us -= 11 * US_PER_S;
+    be_quiet(q, US_PER_S);
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 0, 0, 128, 0, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    q->counters.counted_us -= 11 * US_PER_S;
+    be_quiet(q, US_PER_S);
+    assert_int_equal(ask(), 0);
+    node_forget(peer);
+}
+
 static void test_dropped_in_between(void **state) {
     struct queue *q = open_doubtful(1);
 
@@ -331,6 +361,7 @@ int main(void) {
         TEST(test_an_empty_queue_is_not_walked),
         TEST(test_not_quiet_after_all),
         TEST(test_counters_of_jobs_ever),
+        TEST(test_suspect_counters_are_audited_twice),
         TEST(test_dropped_in_between),
         TEST(test_wrong_rows),
         TEST(test_failed),
