@@ -385,6 +385,7 @@ static void receive_counted(struct queue *q, const struct peer *p, const int64_t
     if (p->synced) {
         queue_count_len(q, change[0]);
         queue_count_total(q, change[1]);
+        queue_signal(q);
     }
 }
 

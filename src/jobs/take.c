@@ -328,23 +328,10 @@ static void plan_fresh_watch(struct taker *taker) {
     taker_wait(taker);
 }
 
-/* A job wakes one watching request. If another request waits behind it, that request gets the job. */
-static void wake_next(struct queue *q) {
-    const struct taker *next = waiters_first(q);
-
-    if (next != NULL && !taker_is_watch(next))
-        queue_signal(q);
-}
-
 /* ---- planning: waiting requests ---- */
 
-/* Plans jobs of q for a waiting request. False if it is a watch, or the pop must wait for another transaction. */
+/* Plans jobs of q for a waiting request. False: it is a pop that must wait for another transaction. */
 static bool plan_for(struct queue *q, struct taker *taker) {
-    if (taker_is_watch(taker)) {
-        taker_deliver(taker, NULL, 0);
-        wake_next(q);
-        return false;
-    }
     if (!TAKER_LEASES(taker))
         return pop_ready_or_ask(q, taker->own) && plan_pop(taker, q);
     taker_claim(taker);
@@ -352,10 +339,15 @@ static bool plan_for(struct queue *q, struct taker *taker) {
     return true;
 }
 
-static struct taker *first_to_serve(struct queue *q) {
+/* A job wakes the watch that has waited longest, and goes to the first request that takes jobs. Returns that, or NULL. */
+static struct taker *wake_and_find(struct queue *q) {
     struct taker *taker = waiters_first(q);
 
-    return taker != NULL && taker_is_watch(taker) && !may_wake(q) ? waiters_first_taking(q) : taker;
+    if (taker == NULL || !taker_is_watch(taker))
+        return taker;
+    if (may_wake(q))
+        taker_deliver(taker, NULL, 0);
+    return waiters_first_taking(q);
 }
 
 /* Serves the request that has waited longest. Then the next signalled queue has its turn. A STRICT request gets no job
@@ -365,13 +357,13 @@ static void plan_waiting(struct queue *q) {
     struct queue *before, *from = q;
     struct taker *taker, *first;
 
-    while (q->ahead != NULL && (taker = waiters_first(q)) != NULL && claim_ahead_give(taker))
+    while (q->ahead != NULL && (taker = waiters_first_taking(q)) != NULL && claim_ahead_give(taker))
         continue;
-    if (!turn_has_more(q) || (first = taker = first_to_serve(q)) == NULL)
+    if (!turn_has_more(q) || (first = taker = wake_and_find(q)) == NULL)
         return;
     while ((before = taker_find_before(taker, from, turn_is_open)) != NULL) {
         from = before;
-        taker = first_to_serve(from);
+        taker = wake_and_find(from);
     }
     if (!plan_for(from, taker) && (from == q || !plan_for(q, first)))
         return;

@@ -96,10 +96,15 @@ static void set_states(struct queue *q, int64_t delayed, int64_t waiting) {
     q->counters.waiting = waiting;
 }
 
+/* The counters of other sessions may come after the message of the job. A watch then waits for them. */
 static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead) {
+    bool shows_more = len > 0 && len > q->counters.len;
+
     set_len(q, len);
     set_total(q, total);
     set_dead(q, dead);
+    if (shows_more)
+        queue_signal(q);
 }
 
 /* The audit may lack jobs that CONN_LARGE committed in the same time, or the counters include them twice. */

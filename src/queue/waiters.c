@@ -505,7 +505,7 @@ struct taker *waiters_first_taking(struct queue *q) {
 }
 
 struct taker *taker_find_older(const struct taker *taker, struct queue *q) {
-    struct taker *older = queue_is_awaited(q) ? waiters_first(q) : NULL;
+    struct taker *older = queue_is_awaited(q) ? waiters_first_taking(q) : NULL;
 
     if (older == NULL || older->kind != NULL || older->arrival >= taker->arrival)
         return NULL;

@@ -174,18 +174,21 @@ static void watch_ended(struct taker *taker) {
     (void)taker;
 }
 
-/* A claim may look for uncounted jobs, but a watch ends only by a counted one. */
-static void test_watch_waits_for_a_counted_job(void **state) {
-    static const struct taker_kind watch = { .watches = true,
-                                             .deliver = watch_deliver,
-                                             .ended = watch_ended };
-    struct taker *watching = new_get(1, "q1");
+static const struct taker_kind watch = { .watches = true, .deliver = watch_deliver, .ended = watch_ended };
 
-    (void)state;
+static void watch_begin(int number) {
+    struct taker *watching = new_get(number, "q1");
+
     watching->kind = &watch;
-    queue_reset_scan(queue_named("q1"));
     taker_begin(watching);
     batch_flush();
+}
+
+/* A claim may look for uncounted jobs, but a watch ends only by a counted one. */
+static void test_watch_waits_for_a_counted_job(void **state) {
+    (void)state;
+    queue_reset_scan(queue_named("q1"));
+    watch_begin(1);
     assert_waiting("q1", "1");
     ask_for(2, "q1", 1);
     batch_flush();
@@ -200,6 +203,34 @@ static void test_watch_waits_for_a_counted_job(void **state) {
     insert_jobs("q1", 1);
     fake_commit_all();
     assert_replies("1: 2:q1=0");
+}
+
+/* The message of the job comes first, and its number in the next message of the peer. */
+static void test_watch_waits_for_the_count_of_a_peer(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    watch_begin(1);
+    queue_receive_ready(q, (struct job_key){ 1, 0, job_new_id(clock_db(), 2) });
+    batch_flush();
+    assert_replies("");
+    queue_receive_share(q, 2, (struct queue_share){ .len = 1, .total = 1, .jobs_in = 1 }, false);
+    batch_flush();
+    assert_replies("1:");
+}
+
+/* One job wakes one watch, and the first request behind all watches gets it. */
+static void test_request_behind_two_watches(void **state) {
+    (void)state;
+    watch_begin(1);
+    watch_begin(2);
+    ask_for(3, "q1", 1);
+    batch_flush();
+    insert_jobs("q1", 1);
+    fake_commit_all();
+    assert_replies("1: 3:q1=0");
+    assert_waiting("q1", "2");
+    gone(2);
 }
 
 static void test_queues_in_turn(void **state) {
@@ -583,6 +614,8 @@ int main(void) {
         TEST(test_more_gets_than_jobs),
         TEST(test_more_jobs_than_counted),
         TEST(test_watch_waits_for_a_counted_job),
+        TEST(test_watch_waits_for_the_count_of_a_peer),
+        TEST(test_request_behind_two_watches),
         TEST(test_queues_in_turn),
         TEST(test_no_more_than_a_batch),
         TEST(test_paused),
