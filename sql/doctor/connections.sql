@@ -1,4 +1,4 @@
--- Checks whether connections run out. Each server needs three, and sometimes two more.
+-- Checks whether connections run out. Each server needs four, and up to four more.
 select
     'warning' as severity,
     format('%s of %s connections are in use', c.used, c.most) as finding,

@@ -46,8 +46,8 @@ static void forget_untold_shares(struct queue *q) {
 }
 
 /* The counters have not changed since the count was sent, and not for a while before. No change was running then,
- * and the servers have saved their counters, unless a server is slow. Therefore a second audit checks the first audit of
- * suspect counters, and each audit that has changed jobs_in or jobs_out. */
+ * and the servers have saved their counters, unless a peer is slow. With peers, a second audit therefore checks the first
+ * audit of suspect counters, and each audit that has changed jobs_in or jobs_out. */
 static void counter_audit_take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
     bool unsent_ready;

@@ -16,7 +16,7 @@
 static struct {
     int64_t sent_us;     /* clock_mono_now() when the last fence was sent */
     int64_t measured_us; /* clock_mono() when the last fence had committed; 0: never */
-    int64_t took_us;     /* a moving average */
+    int64_t took_us;     /* an estimate of its time */
 } flush;
 
 static bool flush_is_slow(void) {
@@ -36,11 +36,15 @@ static bool flush_apart_pays(size_t rows) {
 static void measure_flush(void) {
     int64_t took = clock_mono_now() - flush.sent_us;
 
-    flush.took_us = flush.measured_us == 0 ? took : (7 * flush.took_us + took) / 8;
+    /* A busy server sees the end of a fence late, so short times count more. */
+    if (flush.measured_us == 0 || took < flush.took_us)
+        flush.took_us = took;
+    else
+        flush.took_us += (took - flush.took_us) / 16;
     flush.measured_us = clock_mono();
 }
 
-/* A standby that was promoted keeps its sessions, so the timelines may differ for a moment. */
+/* A standby that was promoted keeps its sessions, and one of the connections may not know its timeline yet. */
 static bool flushes_for(const struct db_conn *flusher, const struct db_conn *conn) {
     return flusher->state >= DB_READY && flusher->fence == FENCE_NONE && conn->started != 0 &&
            flusher->started == conn->started && flusher->timeline == conn->timeline;
@@ -79,18 +83,28 @@ static enum durability needed(const struct db_conn *conn) {
     return most;
 }
 
+void flush_apart_lost(const char *why) {
+    struct db_conn *conn = db.conns[CONN_WRITE];
+    bool needed_it = false;
+
+    for (size_t i = 0; i < conn->sent_txns; i++)
+        needed_it = needed_it || conn->txns[(conn->oldest + i) % DB_MAX_TXNS].flushed_apart;
+    if (needed_it)
+        conn_down(conn, why);
+}
+
 static void on_apart_flushed(struct db_conn *flusher, const struct db_result *result) {
     struct db_conn *conn = db.conns[CONN_WRITE];
 
     (void)flusher;
-    if (result->outcome == DB_COMMITTED) {
-        measure_flush();
-        conn->flushed = conn->flushing;
-        conn_go_on(conn);
-        flush_apart_begin(conn);
-    } else if (conn->flushing > conn->flushed) {
-        conn_down(conn, "the flush of a transaction by another session failed");
-    }
+    if (result->outcome == DB_FAILED)
+        flush_apart_lost("the flush of its transactions by another session failed");
+    if (result->outcome != DB_COMMITTED)
+        return;
+    measure_flush();
+    conn->flushed = conn->flushing;
+    conn_go_on(conn);
+    flush_apart_begin(conn);
 }
 
 void flush_apart_begin(struct db_conn *conn) {
@@ -99,13 +113,10 @@ void flush_apart_begin(struct db_conn *conn) {
 
     if (durability == DURABILITY_ASYNC || flusher->sent_txns > 0)
         return;
-    if (!flushes_for(flusher, conn)) {
-        conn_down(conn, "the session that flushes its transactions has ended");
-        return;
-    }
     conn->flushing = conn->arrivals;
     flush.sent_us = clock_mono_now();
     stats.flushes_apart++;
+    db_set_durability(flusher, durability);
     params_set_text(db_params(flusher), 0, durability_setting(durability));
     db_statement(flusher, SQL_FENCE);
     db_send(flusher, on_apart_flushed);

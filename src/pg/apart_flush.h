@@ -12,12 +12,13 @@
  * standbys, in its order, so the earlier commit is then as durable as the fence. Only then is the end of the transaction
  * reported. One fence serves all transactions whose results have arrived.
  *
- * If the fence is lost, CONN_WRITE is closed, and the transaction is lost, too. The first statement of the next session
- * of CONN_WRITE is a fence. Both connections must be to the same start of the same database. Otherwise a transaction is
- * flushed by its own commit. CONN_FLUSH is opened for the first transaction that asks for it.
+ * If CONN_FLUSH is lost, CONN_WRITE is closed while it has such transactions, and they are lost, too. So one session of
+ * CONN_FLUSH lives from the begin of a transaction to its fence, and the database has not crashed in between. The first
+ * statement of the next session of CONN_WRITE is a fence. Both connections must be to the same server. Otherwise a
+ * transaction is flushed by its own commit. CONN_FLUSH is opened for the first transaction that asks for it.
  *
  * The fence costs two wake-ups and a commit. That pays if the flush is slow: a standby or a disk over the network. So the
- * time of a fence is measured.
+ * time of a fence is measured. With few rows there is too little to execute during a flush.
  */
 
 /* The commit of the next transaction, on CONN_WRITE, does not wait for the disk and the standbys if the option flush-apart
@@ -30,6 +31,8 @@ void flush_apart_ask(struct db_conn *conn, size_t rows);
 void flush_apart_begin(struct db_conn *conn);
 /* May the end of txn be reported, whose results have arrived? It is the oldest one of conn. */
 bool flush_apart_is_done(const struct db_conn *conn, const struct db_txn *txn);
+/* CONN_FLUSH was lost, or its fence failed: closes CONN_WRITE if a transaction of that needs a fence. */
+void flush_apart_lost(const char *why);
 /* Closes CONN_FLUSH. */
 void flush_apart_stop(void);
 

@@ -274,6 +274,8 @@ static void end_connection(struct db_conn *conn, const char *why, bool broken) {
         return;
     stats.db_disconnects++;
     take_partner_down(conn, lost);
+    if (conn->kind == CONN_FLUSH)
+        flush_apart_lost("the session that flushes its transactions has ended");
 }
 
 void conn_down(struct db_conn *conn, const char *why) {
@@ -494,6 +496,8 @@ static void send_fence(struct db_conn *conn) {
 }
 
 void conn_go_on(struct db_conn *conn) {
+    if (conn->state < DB_READY)
+        return;
     if (conn->fence == FENCE_WANTED)
         send_fence(conn);
     while (conn->fence == FENCE_NONE && conn->arrived > 0 && flush_apart_is_done(conn, oldest(conn)))

@@ -42,7 +42,7 @@ struct op_error {
  * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
  *
- * CONN_WRITE and CONN_LARGE are closed together. CONN_WRITE is opened first, and terminates the older sessions of both.
+ * CONN_WRITE is closed if CONN_FLUSH is lost while it flushes for it. CONN_WRITE and CONN_LARGE are closed together. CONN_WRITE is opened first, and terminates the older sessions of both.
  * Every lost transaction has then ended before CONN_WRITE queries the commit markers.
  *
  * A closed connection is opened again, with back-off. pooler_check.h checks that the session belongs to this connection
@@ -71,7 +71,8 @@ enum db_state {
  * The fence of a connection. If an administrator cancels a commit's wait for its standbys, the commit is on the primary
  * only. The end of this transaction, and of those behind it, is not reported until a fence has committed. A fence is a
  * transaction that writes to the WAL and whose wait for the standbys was not cancelled. A lost transaction needs a
- * fence, too: its changes must not be read and answered before the standbys have them.
+ * fence, too: its changes must not be read and answered before the standbys have them. The read connections are an
+ * exception: they may show the changes of a transaction that is flushed apart (apart_flush.h).
  */
 enum db_fence { FENCE_NONE, FENCE_WANTED, FENCE_SENT };
 
@@ -145,7 +146,7 @@ struct db_txn {
 };
 
 struct db_conn {
-    const char *name; /* "write", "read", "large" or "long": part of the session's name */
+    const char *name; /* "write", "read", "large", "long" or "flush": part of the session's name */
     enum conn_kind kind;
     enum db_state state;
     /* Private. */
@@ -196,7 +197,7 @@ struct db_hooks {
  * there, and transactions without a result are lost. A former primary is refused. The application_name of each session
  * contains this server's ID. A new session terminates an older session with the same name. */
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks);
-/* Call it when all connections are freed. */
+/* Call it when batch.c has freed its connections. */
 void db_stop(void);
 /* At most one connection of each kind. CONN_WRITE is the first one. */
 struct db_conn *db_conn_new(const char *name, enum conn_kind kind);

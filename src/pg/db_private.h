@@ -40,7 +40,7 @@ bool result_is_error(const PGresult *res);
 /* The transaction that the next statement belongs to. */
 struct db_txn *conn_filled_txn(struct db_conn *conn);
 /* Reports the transactions whose results are complete, as far as neither a fence nor a flush holds them back. Sends a fence
- * if one is wanted. */
+ * if one is wanted. Does nothing while the connection is not ready. */
 void conn_go_on(struct db_conn *conn);
 /* The transaction whose results arrive next, or NULL. */
 struct db_txn *conn_incoming_txn(struct db_conn *conn);

@@ -132,10 +132,9 @@ static void test_transaction_is_lost(void **state) {
     lose("write");
 }
 
-static void test_wait_is_cancelled(void **state) {
+static void cancel_wait(void) {
     long long before = info_number(c, "standby_waits_cancelled");
 
-    (void)state;
     send_add(&one, "one");
     wait_for_flush();
     to_session("pg_cancel_backend", "flush");
@@ -146,6 +145,31 @@ static void test_wait_is_cancelled(void **state) {
     expect_id(&one);
     expect_id(&two);
     take_both();
+}
+
+static void test_wait_is_cancelled(void **state) {
+    (void)state;
+    cancel_wait();
+}
+
+static long long flush_session(void) {
+    return postgres_number(guarded.database, "select coalesce(max(pid), 0) from pg_stat_activity where "
+                                             "application_name like 'pgdisque % flush'");
+}
+
+/* The session for flushes connects with another durability than that of the transactions. */
+static void test_wait_is_cancelled_after_config_set(void **state) {
+    long long before = flush_session();
+
+    (void)state;
+    let_commits_go();
+    expect(c, "+OK", "CONFIG SET durability local");
+    to_session("pg_terminate_backend", "flush");
+    EVENTUALLY(flush_session() != 0 && flush_session() != before);
+    EVENTUALLY(flushes_apart());
+    expect(c, "+OK", "CONFIG SET durability remote-flush");
+    commits_wait_for_missing(guarded.database, true);
+    cancel_wait();
 }
 
 /* Without a durability there is nothing to wait for, and its commits are not flushed. */
@@ -166,8 +190,12 @@ static void test_async_needs_no_flush(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_reply_waits_for_the_flush), TEST(test_flush_is_lost),        TEST(test_transaction_is_lost),
-        TEST(test_wait_is_cancelled),         TEST(test_async_needs_no_flush),
+        TEST(test_reply_waits_for_the_flush),
+        TEST(test_flush_is_lost),
+        TEST(test_transaction_is_lost),
+        TEST(test_wait_is_cancelled),
+        TEST(test_wait_is_cancelled_after_config_set),
+        TEST(test_async_needs_no_flush),
     };
 
     return RUN_SUITE_WITH("flush_apart", tests, group_start, group_stop);
