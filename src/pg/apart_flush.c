@@ -1,6 +1,8 @@
 /* Flushes apart: a second session flushes the log of transactions of CONN_WRITE. */
 #include "pg/apart_flush.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/stats.h"
 #include "pg/db_connect.h"
@@ -8,7 +10,7 @@
 
 /* With flush-apart auto: a fence that takes less time does not pay. */
 #define SLOW_FLUSH_US 700
-/* A fast fence is measured again after this time, by the next transaction. */
+/* A fence is measured again after this time. */
 #define FLUSH_AGE_US (10 * US_PER_S)
 /* A transaction with fewer rows takes much less time than its flush. */
 #define ROWS_LEAST 20
@@ -17,20 +19,27 @@ static struct {
     int64_t sent_us;     /* clock_mono_now() when the last fence was sent */
     int64_t measured_us; /* clock_mono() when the last fence had committed; 0: never */
     int64_t took_us;     /* an estimate of its time */
+    bool refused;        /* the database does not execute a fence */
 } flush;
 
 static bool flush_is_slow(void) {
     return flush.took_us >= SLOW_FLUSH_US;
 }
 
+/* With flush-apart always, one fence shows that the database executes fences. */
 static bool flush_is_unknown(void) {
-    return flush.measured_us == 0 || clock_mono() - flush.measured_us > FLUSH_AGE_US;
+    return flush.measured_us == 0 ||
+           (config.flush_apart == FLUSH_APART_AUTO && clock_mono() - flush.measured_us > FLUSH_AGE_US);
 }
 
-static bool flush_apart_pays(size_t rows) {
+static bool may_pay(size_t rows) {
     if (config.flush_apart == FLUSH_APART_AUTO)
-        return rows >= ROWS_LEAST && (flush_is_slow() || flush_is_unknown());
+        return rows >= ROWS_LEAST;
     return config.flush_apart == FLUSH_APART_ALWAYS;
+}
+
+static bool flush_apart_pays(void) {
+    return config.flush_apart == FLUSH_APART_ALWAYS || flush_is_slow();
 }
 
 static void measure_flush(void) {
@@ -50,15 +59,53 @@ static bool flushes_for(const struct db_conn *flusher, const struct db_conn *con
            flusher->started == conn->started && flusher->timeline == conn->timeline;
 }
 
+static void flusher_send(struct db_conn *flusher, enum durability durability,
+                         void (*on_completed)(struct db_conn *, const struct db_result *)) {
+    flush.sent_us = clock_mono_now();
+    db_set_durability(flusher, durability);
+    params_set_text(db_params(flusher), 0, durability_setting(durability));
+    db_statement(flusher, SQL_FENCE);
+    db_send(flusher, on_completed);
+}
+
+/* An error of class 57 is a cancel. Other errors would come again. */
+static void on_measured(struct db_conn *flusher, const struct db_result *result) {
+    (void)flusher;
+    if (result->outcome == DB_LOST)
+        return;
+    if (result->outcome == DB_COMMITTED)
+        measure_flush();
+    else
+        flush.refused |= strncmp(result->error.sqlstate, "57", 2) != 0;
+    flush_apart_begin(db.conns[CONN_WRITE]);
+}
+
+/* True if a sent transaction is flushed apart. */
+static bool needs_flusher(const struct db_conn *conn) {
+    for (size_t i = 0; i < conn->sent_txns; i++)
+        if (conn->txns[(conn->oldest + i) % DB_MAX_TXNS].flushed_apart)
+            return true;
+    return false;
+}
+
+/* The loss of the flusher must not close a connection while a transaction of that is filled. */
+static bool may_measure(const struct db_conn *flusher, const struct db_conn *conn) {
+    return flusher->sent_txns == 0 && !needs_flusher(conn);
+}
+
 void flush_apart_ask(struct db_conn *conn, size_t rows) {
     struct db_conn *flusher = db.conns[CONN_FLUSH];
     struct db_txn *txn = conn_filled_txn(conn);
 
-    if (txn->durability >= DURABILITY_ASYNC || !flush_apart_pays(rows))
+    if (txn->durability >= DURABILITY_ASYNC || !may_pay(rows) || flush.refused)
         return;
     if (flusher == NULL)
         flusher = db_conn_new("flush", CONN_FLUSH);
     if (!flushes_for(flusher, conn))
+        return;
+    if (flush_is_unknown() && may_measure(flusher, conn))
+        flusher_send(flusher, txn->durability, on_measured);
+    if (flush_is_unknown() || !flush_apart_pays())
         return;
     txn->flushed_apart = true;
     if (!send_durability(conn->pg, DURABILITY_ASYNC, true))
@@ -85,11 +132,8 @@ static enum durability needed(const struct db_conn *conn) {
 
 void flush_apart_lost(const char *why) {
     struct db_conn *conn = db.conns[CONN_WRITE];
-    bool needed_it = false;
 
-    for (size_t i = 0; i < conn->sent_txns; i++)
-        needed_it = needed_it || conn->txns[(conn->oldest + i) % DB_MAX_TXNS].flushed_apart;
-    if (needed_it)
+    if (needs_flusher(conn))
         conn_down(conn, why);
 }
 
@@ -114,12 +158,8 @@ void flush_apart_begin(struct db_conn *conn) {
     if (durability == DURABILITY_ASYNC || flusher->sent_txns > 0)
         return;
     conn->flushing = conn->arrivals;
-    flush.sent_us = clock_mono_now();
     stats.flushes_apart++;
-    db_set_durability(flusher, durability);
-    params_set_text(db_params(flusher), 0, durability_setting(durability));
-    db_statement(flusher, SQL_FENCE);
-    db_send(flusher, on_apart_flushed);
+    flusher_send(flusher, durability, on_apart_flushed);
 }
 
 void flush_apart_stop(void) {

@@ -18,7 +18,8 @@
  * transaction is flushed by its own commit. CONN_FLUSH is opened for the first transaction that asks for it.
  *
  * The fence costs two wake-ups and a commit. That pays if the flush is slow: a standby or a disk over the network. So the
- * time of a fence is measured. With few rows there is too little to execute during a flush.
+ * time of each fence is measured, and of a fence without a transaction if the time is unknown or old. With few rows there
+ * is too little to execute during a flush.
  */
 
 /* The commit of the next transaction, on CONN_WRITE, does not wait for the disk and the standbys if the option flush-apart
