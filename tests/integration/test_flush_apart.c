@@ -56,11 +56,16 @@ static int begin(void **state) {
     return 0;
 }
 
-static int end(void **state) {
-    (void)state;
+static void let_session_go(void) {
     if (stopped != 0)
         kill(stopped, SIGCONT);
     stopped = 0;
+}
+
+/* A test that failed may have left the session stopped. */
+static int end(void **state) {
+    (void)state;
+    let_session_go();
     wire_close(&one);
     wire_close(&two);
     redisFree(c);
@@ -84,6 +89,8 @@ static void let_commits_go(void) {
 }
 
 static void take_both(void) {
+    expect_id(&one);
+    expect_id(&two);
     expect(c, "\"one\"", "LPOP q");
     expect(c, "\"two\"", "LPOP q");
     expect(c, "nil", "LPOP q");
@@ -120,16 +127,14 @@ static bool jobs_soon(long long count) {
 static bool both_are_executed(void) {
     bool executed;
 
-    stopped = flush_session();
+    EVENTUALLY((stopped = flush_session()) != 0);
     kill(stopped, SIGSTOP);
     send_add(&one, "one");
     executed = jobs_soon(1);
     send_add(&two, "two");
     executed = executed && jobs_soon(2);
     HOLDS_FOR(STOP_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
-    kill(stopped, SIGCONT);
-    expect_id(&one);
-    expect_id(&two);
+    let_session_go();
     take_both();
     return executed;
 }
@@ -140,17 +145,20 @@ static void test_reply_waits_for_the_flush(void **state) {
     EVENTUALLY(both_are_executed());
 }
 
+/* No reply comes until commits need no standby. */
+static void expect_ids_at_last(void) {
+    send_add(&two, "two");
+    HOLDS_FOR(SILENCE_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
+    let_commits_go();
+    take_both();
+}
+
 static void lose(const char *session) {
     send_add(&one, "one");
     EVENTUALLY(jobs() == 1);
     wait_for_flush();
     to_session("pg_terminate_backend", session);
-    send_add(&two, "two");
-    HOLDS_FOR(SILENCE_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
-    let_commits_go();
-    expect_id(&one);
-    expect_id(&two);
-    take_both();
+    expect_ids_at_last();
 }
 
 /* The wait of a session ends with the session. */
@@ -171,12 +179,7 @@ static void cancel_wait(void) {
     wait_for_flush();
     to_session("pg_cancel_backend", "flush");
     EVENTUALLY(info_number(c, "standby_waits_cancelled") > before);
-    send_add(&two, "two");
-    HOLDS_FOR(SILENCE_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
-    let_commits_go();
-    expect_id(&one);
-    expect_id(&two);
-    take_both();
+    expect_ids_at_last();
 }
 
 static void test_wait_is_cancelled(void **state) {

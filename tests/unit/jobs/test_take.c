@@ -219,7 +219,7 @@ static void test_watch_waits_for_the_count_of_a_peer(void **state) {
     assert_replies("1:");
 }
 
-/* One job wakes one watch, and the first request behind all watches gets it. */
+/* The job wakes the first watch. The GETJOB behind both watches gets the job. */
 static void test_request_behind_two_watches(void **state) {
     (void)state;
     watch_begin(1);
