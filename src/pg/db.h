@@ -42,8 +42,9 @@ struct op_error {
  * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
  *
- * CONN_WRITE is closed if CONN_FLUSH is lost while it flushes for it. CONN_WRITE and CONN_LARGE are closed together. CONN_WRITE is opened first, and terminates the older sessions of both.
- * Every lost transaction has then ended before CONN_WRITE queries the commit markers.
+ * CONN_WRITE and CONN_LARGE are closed together. CONN_WRITE is opened first, and terminates the older sessions of both.
+ * Every lost transaction has then ended before CONN_WRITE queries the commit markers. If CONN_FLUSH is lost while CONN_WRITE
+ * has transactions that CONN_FLUSH flushes, CONN_WRITE is closed, too.
  *
  * A closed connection is opened again, with back-off. pooler_check.h checks that the session belongs to this connection
  * alone. The first connection brings the schema up to date. A session prepares the statements that it uses (prepared.h).

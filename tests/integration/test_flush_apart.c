@@ -2,6 +2,7 @@
 #include "consult.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "standby.h"
@@ -102,10 +103,14 @@ static void to_session(const char *function, const char *name) {
                                                          function, name)) == 1);
 }
 
+static bool flush_waits(void) {
+    return postgres_number(guarded.database,
+                           "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and "
+                           "application_name like 'pgdisque % flush'") == 1;
+}
+
 static void wait_for_flush(void) {
-    EVENTUALLY(postgres_number(guarded.database,
-                               "select count(*) from pg_stat_activity where wait_event = "
-                               "'SyncRep' and application_name like 'pgdisque % flush'") == 1);
+    EVENTUALLY(flush_waits());
 }
 
 static pid_t flush_session(void) {
@@ -114,14 +119,15 @@ static pid_t flush_session(void) {
                                   "application_name like 'pgdisque % flush'");
 }
 
-/* The deadline is short, because the session is stopped and another try may follow. */
-static bool jobs_soon(long long count) {
-    int64_t end_ms = now_ms() + STOP_MS;
-
-    while (jobs() != count && now_ms() < end_ms)
-        pause_briefly();
-    return jobs() == count;
-}
+/* Like WAIT_UNTIL(), but the deadline is short, because another try may follow. */
+#define SOON(cond)                                    \
+    ({                                                \
+        int64_t end_ms_ = now_ms() + STOP_MS;         \
+        bool ok_;                                     \
+        while (!(ok_ = (cond)) && now_ms() < end_ms_) \
+            pause_briefly();                          \
+        ok_;                                          \
+    })
 
 /* While the first transaction waits, the second is executed. False if another transaction of the server came second. */
 static bool both_are_executed(void) {
@@ -130,9 +136,9 @@ static bool both_are_executed(void) {
     EVENTUALLY((stopped = flush_session()) != 0);
     kill(stopped, SIGSTOP);
     send_add(&one, "one");
-    executed = jobs_soon(1);
+    executed = SOON(jobs() == 1);
     send_add(&two, "two");
-    executed = executed && jobs_soon(2);
+    executed = executed && SOON(jobs() == 2);
     HOLDS_FOR(STOP_MS, wire_pending(&one) == 0 && wire_pending(&two) == 0);
     let_session_go();
     take_both();
@@ -202,6 +208,69 @@ static void test_wait_is_cancelled_after_config_set(void **state) {
     cancel_wait();
 }
 
+/* ---- flush-apart auto and no ---- */
+
+#define MANY 100
+
+/* One write. Two transactions may divide the jobs. */
+static void send_many(void) {
+    char text[MANY * 24] = "";
+    size_t len = 0;
+
+    for (int i = 0; i < MANY; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "ADDJOB many x 0\r\n");
+    assert_true(wire_send(&one, text, len));
+}
+
+static void expect_many_ids(void) {
+    for (int i = 0; i < MANY; i++)
+        expect_id(&one);
+}
+
+/* False if the last measurement is too young. */
+static bool slow_fence_is_measured(void) {
+    bool measures;
+
+    commits_wait_for_missing(guarded.database, true);
+    send_many();
+    measures = SOON(flush_waits());
+    HOLDS_FOR(STOP_MS, wire_pending(&one) == 0);
+    let_commits_go();
+    expect_many_ids();
+    return measures;
+}
+
+/* A fence waits for a missing standby. The next large transaction is then flushed apart. */
+static void test_auto_follows_the_time_of_a_fence(void **state) {
+    long long before;
+
+    (void)state;
+    let_commits_go();
+    expect(c, "+OK", "CONFIG SET flush-apart auto");
+    EVENTUALLY(slow_fence_is_measured());
+    before = info_number(c, "flushes_apart");
+    send_many();
+    expect_many_ids();
+    assert_true(info_number(c, "flushes_apart") > before);
+    expect(c, "+OK", "CONFIG SET flush-apart always");
+}
+
+static void test_no_flushes_nothing_apart(void **state) {
+    long long before;
+
+    (void)state;
+    let_commits_go();
+    expect(c, "+OK", "CONFIG SET flush-apart no");
+    /* Earlier transactions end before this one. */
+    expect(c, ":1", "LPUSH q x");
+    before = info_number(c, "flushes_apart");
+    expect(c, "\"x\"", "LPOP q");
+    send_many();
+    expect_many_ids();
+    assert_int_equal(info_number(c, "flushes_apart"), before);
+    expect(c, "+OK", "CONFIG SET flush-apart always");
+}
+
 /* Without a durability there is nothing to wait for, and its commits are not flushed. */
 static void test_async_needs_no_flush(void **state) {
     long long before;
@@ -228,6 +297,8 @@ int main(void) {
         TEST(test_transaction_is_lost),
         TEST(test_wait_is_cancelled),
         TEST(test_wait_is_cancelled_after_config_set),
+        TEST(test_auto_follows_the_time_of_a_fence),
+        TEST(test_no_flushes_nothing_apart),
         TEST(test_async_needs_no_flush),
     };
 
