@@ -313,7 +313,7 @@ static void plan_fresh(struct taker *taker) {
 
 /* ---- planning: watches ---- */
 
-/* A claim may look for jobs that no counter shows. A watch needs a job that is there. */
+/* A claim may look for a job that no counter shows. A watch is answered only if a counter shows a job. */
 static bool may_wake(struct queue *q) {
     return turn_has_more(q) && queue_shows_job(q);
 }
@@ -339,7 +339,7 @@ static bool plan_for(struct queue *q, struct taker *taker) {
     return true;
 }
 
-/* A job wakes the watch that has waited longest, and goes to the first request that takes jobs. Returns that, or NULL. */
+/* Answers the first waiter if it is a watch and q shows a job. Returns the first waiter that takes jobs, or NULL. */
 static struct taker *wake_and_find(struct queue *q) {
     struct taker *taker = waiters_first(q);
 

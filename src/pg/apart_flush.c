@@ -45,11 +45,11 @@ static bool flush_apart_pays(void) {
 static void measure_flush(void) {
     int64_t took = clock_mono_now() - flush.sent_us;
 
-    /* A busy server sees the end of a fence late, so short times count more. */
-    if (flush.measured_us == 0 || took < flush.took_us)
+    /* A busy server reads the result of a fence late, so short times count more. */
+    if (flush.measured_us == 0)
         flush.took_us = took;
     else
-        flush.took_us += (took - flush.took_us) / 16;
+        flush.took_us += (took - flush.took_us) / (took < flush.took_us ? 2 : 8);
     flush.measured_us = clock_mono();
 }
 
@@ -88,7 +88,7 @@ static bool needs_flusher(const struct db_conn *conn) {
     return false;
 }
 
-/* The loss of the flusher must not close a connection while a transaction of that is filled. */
+/* If the flusher is lost, flush_apart_lost() may close conn. That must not happen while a transaction of conn is filled. */
 static bool may_measure(const struct db_conn *flusher, const struct db_conn *conn) {
     return flusher->sent_txns == 0 && !needs_flusher(conn);
 }

@@ -9,8 +9,8 @@
  *
  * Such a transaction commits with synchronous_commit = off, so the next one reads its changes at once. When its results
  * have arrived, CONN_FLUSH commits a fence with the durability of the transaction. The log is flushed, and sent to the
- * standbys, in its order, so the earlier commit is then as durable as the fence. Only then is the end of the transaction
- * reported. One fence serves all transactions whose results have arrived.
+ * standbys, in its order, so the earlier commit is then as durable as the fence. The end of the transaction is reported
+ * after the fence. One fence serves all transactions whose results have arrived.
  *
  * If CONN_FLUSH is lost, CONN_WRITE is closed while it has such transactions, and they are lost, too. So one session of
  * CONN_FLUSH lives from the begin of a transaction to its fence, and the database has not crashed in between. The first
@@ -30,9 +30,9 @@ void flush_apart_ask(struct db_conn *conn, size_t rows);
 
 /* Sends a fence if results have arrived that need one, and if no fence is sent. */
 void flush_apart_begin(struct db_conn *conn);
-/* May the end of txn be reported, whose results have arrived? It is the oldest one of conn. */
+/* True if the end of txn may be reported. txn is the oldest transaction of conn, and its results have arrived. */
 bool flush_apart_is_done(const struct db_conn *conn, const struct db_txn *txn);
-/* CONN_FLUSH was lost, or its fence failed: closes CONN_WRITE if a transaction of that needs a fence. */
+/* CONN_FLUSH was lost, or its fence failed: closes CONN_WRITE if a transaction of CONN_WRITE needs a fence. */
 void flush_apart_lost(const char *why);
 /* Closes CONN_FLUSH. */
 void flush_apart_stop(void);

@@ -96,7 +96,7 @@ static void set_states(struct queue *q, int64_t delayed, int64_t waiting) {
     q->counters.waiting = waiting;
 }
 
-/* The counters of other sessions may come after the message of the job. A watch then waits for them. */
+/* The counters of a peer may come after the message of the job. The signal is for a watch that waits for the counters. */
 static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead) {
     bool shows_more = len > 0 && len > q->counters.len;
 

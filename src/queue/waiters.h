@@ -125,7 +125,7 @@ struct taker *taker_next_fresh(void);
 void taker_wait(struct taker *taker);
 /* The waiter of q that has waited longest and whose client is connected, or NULL. */
 struct taker *waiters_first(struct queue *q);
-/* The same without the watches. */
+/* Like waiters_first(), but passes over watches. */
 struct taker *waiters_first_taking(struct queue *q);
 /* The waiter of q that takes a job in place of taker, because it has waited longer; NULL: none. When taker was chosen, the
  * waiter was claiming from another queue, and that claim found nothing. */

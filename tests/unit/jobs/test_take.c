@@ -184,7 +184,7 @@ static void watch_begin(int number) {
     batch_flush();
 }
 
-/* A claim may look for uncounted jobs, but a watch ends only by a counted one. */
+/* The GETJOB looks for an uncounted job. The watch waits until a job is counted. */
 static void test_watch_waits_for_a_counted_job(void **state) {
     (void)state;
     queue_reset_scan(queue_named("q1"));
