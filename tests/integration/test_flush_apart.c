@@ -109,10 +109,6 @@ static bool flush_waits(void) {
                            "application_name like 'pgdisque % flush'") == 1;
 }
 
-static void wait_for_flush(void) {
-    EVENTUALLY(flush_waits());
-}
-
 static pid_t flush_session(void) {
     return (pid_t)postgres_number(guarded.database,
                                   "select coalesce(max(pid), 0) from pg_stat_activity where "
@@ -151,6 +147,20 @@ static void test_reply_waits_for_the_flush(void **state) {
     EVENTUALLY(both_are_executed());
 }
 
+/* A job is committed, and its flush waits. False if the session that commits waits itself: the other one may have connected
+ * just now. */
+static bool flush_of_one_waits(void) {
+    commits_wait_for_missing(guarded.database, true);
+    send_add(&one, "one");
+    if (SOON(flush_waits()))
+        return true;
+    assert_int_equal(wire_pending(&one), 0);
+    let_commits_go();
+    expect_id(&one);
+    expect(c, "\"one\"", "LPOP q");
+    return false;
+}
+
 /* No reply comes until commits need no standby. */
 static void expect_ids_at_last(void) {
     send_add(&two, "two");
@@ -160,9 +170,8 @@ static void expect_ids_at_last(void) {
 }
 
 static void lose(const char *session) {
-    send_add(&one, "one");
+    EVENTUALLY(flush_of_one_waits());
     EVENTUALLY(jobs() == 1);
-    wait_for_flush();
     to_session("pg_terminate_backend", session);
     expect_ids_at_last();
 }
@@ -181,8 +190,7 @@ static void test_transaction_is_lost(void **state) {
 static void cancel_wait(void) {
     long long before = info_number(c, "standby_waits_cancelled");
 
-    send_add(&one, "one");
-    wait_for_flush();
+    EVENTUALLY(flush_of_one_waits());
     to_session("pg_cancel_backend", "flush");
     EVENTUALLY(info_number(c, "standby_waits_cancelled") > before);
     expect_ids_at_last();
@@ -204,7 +212,6 @@ static void test_wait_is_cancelled_after_config_set(void **state) {
     EVENTUALLY(flush_session() != 0 && flush_session() != before);
     EVENTUALLY(flushes_apart());
     expect(c, "+OK", "CONFIG SET durability remote-flush");
-    commits_wait_for_missing(guarded.database, true);
     cancel_wait();
 }
 
