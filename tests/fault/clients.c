@@ -17,7 +17,8 @@ static const char usage[] =
     "usage: clients --port n [--port n]... --history file [option n]...\n"
     "  One port for each server on the database.\n"
     "  --host address  --seed n  --producers n  --consumers n  --hands n  --queues n\n"
-    "  --key-clients n  --flow-clients n  --life-clients n  --rate jobs-a-second  --retry-max seconds\n"
+    "  --key-clients n  --flow-clients n  --life-clients n  --burst-clients n\n"
+    "  --rate jobs-a-second  --retry-max seconds\n"
     "  --quiet seconds  --gentle 1\n"
     "Reads words from standard input: stop (begin nothing new; `stopped` is printed when\n"
     "nothing is under way), drain (take all that is left; `drained` is printed when none\n"
@@ -41,14 +42,23 @@ static struct {
 } program;
 
 static const struct option names[] = {
-    { "host", 1, NULL, 'h' },         { "port", 1, NULL, 'p' },
-    { "history", 1, NULL, 'f' },      { "seed", 1, NULL, 's' },
-    { "producers", 1, NULL, 'P' },    { "consumers", 1, NULL, 'C' },
-    { "hands", 1, NULL, 'H' },        { "queues", 1, NULL, 'Q' },
-    { "rate", 1, NULL, 'r' },         { "key-clients", 1, NULL, 'A' },
-    { "retry-max", 1, NULL, 'R' },    { "quiet", 1, NULL, 'q' },
-    { "gentle", 1, NULL, 'g' },       { "flow-clients", 1, NULL, 'F' },
-    { "life-clients", 1, NULL, 'L' }, { NULL, 0, NULL, 0 },
+    { "host", 1, NULL, 'h' },
+    { "port", 1, NULL, 'p' },
+    { "history", 1, NULL, 'f' },
+    { "seed", 1, NULL, 's' },
+    { "producers", 1, NULL, 'P' },
+    { "consumers", 1, NULL, 'C' },
+    { "hands", 1, NULL, 'H' },
+    { "queues", 1, NULL, 'Q' },
+    { "rate", 1, NULL, 'r' },
+    { "key-clients", 1, NULL, 'A' },
+    { "retry-max", 1, NULL, 'R' },
+    { "quiet", 1, NULL, 'q' },
+    { "gentle", 1, NULL, 'g' },
+    { "flow-clients", 1, NULL, 'F' },
+    { "life-clients", 1, NULL, 'L' },
+    { "burst-clients", 1, NULL, 'B' },
+    { NULL, 0, NULL, 0 },
 };
 
 static int *number_option(struct options *o, int letter) {
@@ -75,6 +85,8 @@ static int *number_option(struct options *o, int letter) {
         return &o->plan.flow_clients;
     case 'L':
         return &o->plan.life_clients;
+    case 'B':
+        return &o->plan.burst_clients;
     case 'q':
         return &o->quiet_s;
     default:

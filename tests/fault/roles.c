@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "burst_clients.h"
 #include "conn.h"
 #include "flow_clients.h"
 #include "generator.h"
@@ -419,7 +420,7 @@ void roles_start(const struct plan *plan) {
     roles.plan = *plan;
     workload_start(plan->queues, plan->retry_max);
     roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients +
-                                   plan->flow_clients + plan->life_clients),
+                                   plan->flow_clients + plan->life_clients + plan->burst_clients),
                           sizeof(struct conn *));
     for (int i = 0; i < plan->producers; i++)
         add_producer(i);
@@ -435,12 +436,16 @@ void roles_start(const struct plan *plan) {
                             : key_client_new(KEY_STARTS, workload_queue(QUEUE_STARTS), plan->retry_max));
     for (int i = 0; i < plan->flow_clients; i++)
         add_conn(&flow_client_role, i, flow_client_new(workload_queue(QUEUE_FLOWS), plan->retry_max));
+    for (int i = 0; i < plan->burst_clients; i++)
+        add_conn(i % 4 == 0 ? &burst_producer_role : &burst_consumer_role, i,
+                 burst_client_new(workload_queue(QUEUE_BURSTS)));
 }
 
 void roles_set_phase(enum phase phase) {
     roles.phase = phase;
     key_clients_run(phase == PHASE_LOAD);
     flow_clients_run(phase == PHASE_LOAD);
+    burst_clients_run(phase == PHASE_LOAD);
     roles.last_job = history_clock();
     memset(roles.empty_gets, 0, sizeof roles.empty_gets);
     for (int i = 0; phase == PHASE_DRAIN && i < roles.count; i++) {

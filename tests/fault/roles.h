@@ -25,10 +25,11 @@ struct plan {
     int key_clients;  /* clients that add jobs with the same keys at the same time */
     int flow_clients; /* clients that add jobs which wait for each other */
     int life_clients; /* half of them use UNIQUE REPLACE, the others UNTIL START; with them, workers use CANCEL */
-    int queues;       /* besides those of workload.h */
-    int rate;         /* jobs added a second, by all producers */
-    int retry_max; /* seconds */
-    bool gentle;   /* no client dies */
+    int burst_clients; /* a quarter of them add bursts of jobs to a queue, the others take many jobs at once */
+    int queues;        /* besides those of workload.h */
+    int rate;          /* jobs added a second, by all producers */
+    int retry_max;     /* seconds */
+    bool gentle;       /* no client dies */
 };
 
 void roles_start(const struct plan *plan);

@@ -20,6 +20,7 @@ enum special_queue {
     QUEUE_STARTS,       /* UNIQUE UNTIL START: key_clients.h */
     QUEUE_SKIPPED,      /* of a schedule with OVERLAP skip, as the scenario has set it */
     QUEUE_RENEWED,      /* of a schedule with OVERLAP replace */
+    QUEUE_BURSTS,       /* burst_clients.h */
     SPECIAL_QUEUES,
 };
 
