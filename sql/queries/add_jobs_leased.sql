@@ -1,4 +1,5 @@
--- Adds ordinary jobs that differ only in ids and bodies, as delivered to waiting clients. As add_jobs_alike.
+-- Adds ordinary jobs that differ only in ids and bodies, as delivered to waiting clients, or as jobs ahead.
+-- As add_jobs_alike.
 -- params: $1 id, $2 body (arrays); $3 queue_id, $4 retry, $5 rank, $6 replicate, $7 ready_at, $8 expires_at of
 --         a job with id 0, $9 owner
 -- returns: id, place (ctid)

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "jobs/add_options.h"
 #include "jobs/bulk_in_txn.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/list_life.h"
 #include "jobs/take_in_txn.h"
 #include "jobs/undelivered.h"
@@ -157,17 +158,30 @@ static void pop_start(struct list_take *t) {
     taker_begin(taker);
 }
 
+/* The rows of jobs ahead have leases, but no client has the jobs. False: pop_begin() runs again later. */
+static bool are_jobs_back(struct list_take *t) {
+    for (size_t i = 0; i < t->key_count; i++) {
+        struct queue *q = queue_find(t->keys[i]);
+
+        if (q != NULL && !claim_ahead_return(q, &t->row_waiter))
+            return false;
+    }
+    return true;
+}
+
 static void pop_begin(struct list_take *t) {
     struct queue *q;
 
+    if (t->req->client != NULL && !req_in_txn(t->req))
+        t->req->client->list_take = t->blocks ? t : NULL;
+    if (t->req->client != NULL && !are_jobs_back(t))
+        return;
     if (req_in_txn(t->req)) {
         /* In a client transaction a blocking move does not wait. Its empty reply is then that of LMOVE. */
         t->form = t->form == &one_at_last ? &one : t->form;
         pop_in_txn(t);
         return;
     }
-    if (t->req->client != NULL)
-        t->req->client->list_take = t->blocks ? t : NULL;
     if (t->req->client == NULL || (!t->blocks && first_with(t, may_have) == NULL)) {
         t->form->none(t->req);
         req_end(t->req);

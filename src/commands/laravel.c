@@ -13,6 +13,7 @@
 #include "commands/refused.h"
 #include "jobs/add.h"
 #include "jobs/bulk.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/id_list.h"
 #include "jobs/undelivered.h"
 #include "net/client.h"
@@ -109,6 +110,7 @@ bool laravel_release(struct req *r, const struct slice *keys, const struct slice
 
 struct laravel_pop {
     struct lease_change lease;
+    struct row_waiter jobs_back; /* until the jobs ahead are back */
     int64_t lease_s;
     struct job_key key;
     int64_t token;
@@ -216,22 +218,39 @@ bool laravel_take(struct req *r, const struct slice *keys, const struct slice *a
     return true;
 }
 
-/* GETJOB with a name like mail*1 is a pattern, and patterns match only queues that the user may read. Here the name is that
- * of a queue. */
-void laravel_pop(struct req *r) {
+static void laravel_pop_begin(struct req *r, struct queue *q) {
     struct laravel_pop *p = r->data;
-    struct taker_source source;
-    struct taker *taker;
+    struct taker_source source = { .q = q };
+    struct taker *taker = taker_new(r, &source, 1);
 
-    if (!queue_rights_allow_or_reply(r, ACL_READ, r->argv[3]))
-        return;
-    source = (struct taker_source){ .q = queue_get(r->argv[3]) };
-    taker = taker_new(r, &source, 1);
     taker->kind = &laravel_kind;
     taker->own = p;
     taker->nohang = true;
     taker->count = 1;
     taker_begin(taker);
+}
+
+static void on_jobs_back(struct task *t) {
+    struct req *r = REQ_OF_TASK(t);
+
+    if (r->client == NULL)
+        req_end(r);
+    else
+        laravel_pop_begin(r, queue_get(r->argv[3]));
+}
+
+/* GETJOB with a name like mail*1 is a pattern, and patterns match only queues that the user may read. Here the name is that
+ * of a queue. The taker takes no jobs ahead, so they are put back. */
+void laravel_pop(struct req *r) {
+    struct laravel_pop *p = r->data;
+    struct queue *q;
+
+    if (!queue_rights_allow_or_reply(r, ACL_READ, r->argv[3]))
+        return;
+    q = queue_get(r->argv[3]);
+    row_waiter_init(&p->jobs_back, &r->task, on_jobs_back, NULL);
+    if (claim_ahead_return(q, &p->jobs_back))
+        laravel_pop_begin(r, q);
 }
 
 /* ---- sizes and sorted sets ---- */

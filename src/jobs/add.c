@@ -13,6 +13,7 @@
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
+#include "jobs/add_ahead.h"
 #include "jobs/add_row.h"
 #include "jobs/claim_ahead.h"
 #include "jobs/flows.h"
@@ -68,10 +69,6 @@ static void add_make_ids(struct add *a) {
     a->at_front = add_is_push(a) && a->end == a->q->list.consume_end;
     for (size_t i = 0; i < a->count; i++)
         a->ids[i] = (a->at_front ? -1 : 1) * job_new_id(a->made_us, node_self()->number);
-}
-
-static int64_t add_backoff_us(const struct add *a) {
-    return a->opt.attempts == 1 ? 0 : job_backoff_us(a->ids[0], a->opt.backoff, 1);
 }
 
 /* ---- hand-off ---- */
@@ -146,13 +143,14 @@ static void add_decide(struct task *t) {
             a->to = taker;
         } else {
             a->sent = true;
+            add_ahead_decide(a);
             queue_work(a->q)->adds.sent += (int64_t)a->count;
             if (add_is_push(a) && !add_is_apart(a))
                 a->place = queue_work(a->q)->adds.pushes_sent += (int64_t)a->count;
         }
     }
-    if (a->to != NULL)
-        a->until = a->opt.retry == 0 ? TIME_NEVER : clock_db() + a->opt.retry * US_PER_S + add_backoff_us(a);
+    if (add_is_leased(a))
+        a->until = a->opt.retry == 0 ? TIME_NEVER : clock_db() + add_lease_us(a);
 }
 
 /* Returns the request that gets the job: a->to, or a request that has waited longer. */
@@ -169,18 +167,7 @@ static struct taker *add_receiver(struct add *a) {
 
 static void add_hand_over(struct add *a) {
     struct taker *taker = add_receiver(a);
-    struct job job = {
-        .q = a->q,
-        .key = add_job_key(a, 0),
-        .ready_at = a->until,
-        .lease_us = a->opt.retry * US_PER_S + add_backoff_us(a),
-        .due_us = job_created_us(add_job_key(a, 0).id),
-        .last = a->opt.attempts == 1,
-        .expires_at = add_job_times(a, 0).expires_at,
-        .retry = (int32_t)a->opt.retry,
-        .body = a->bodies[0],
-        .headers = a->opt.headers,
-    };
+    struct job job = add_delivered_job(a, 0);
 
     stats.handoffs++;
     if (taker->client != NULL) {
@@ -223,38 +210,24 @@ static size_t add_encode_from(struct params *p, struct task *t, size_t from) {
     return i;
 }
 
-/* Jobs for waiters have a statement of their own, and a common end of the leases. */
+/* Leased jobs have a statement of their own, and a common end of the leases. That of jobs ahead is later. */
 static bool add_shape(const struct task *t, struct op_shape *shape) {
     const struct add *a = add_of(t);
     const struct add_options *o = &a->opt;
 
-    shape->stmt = a->to != NULL ? SQL_ADD_JOBS_LEASED : SQL_ADD_JOBS_ALIKE;
+    shape->stmt = add_is_leased(a) ? SQL_ADD_JOBS_LEASED : SQL_ADD_JOBS_ALIKE;
     shape->a = (int64_t)a->q->id << 32 | o->retry;
-    shape->b = -o->priority * (INT64_C(1) << 32) + o->replicate * 2 + (o->ttl == LIST_TTL);
-    return addjob_is_plain(o) && !a->at_front && !addjob_has_attempts(o) && !addjob_has_group(o);
+    shape->b = -o->priority * (INT64_C(1) << 32) + o->replicate * 4 + a->ahead * 2 + (o->ttl == LIST_TTL);
+    return add_is_alike(a);
 }
 
 static void add_alike_begin(struct params *p, struct task *first) {
-    const struct add *a = add_of(first);
-
-    params_set_int4(p, 2, a->q->id);
-    params_set_int4(p, 3, (int32_t)a->opt.retry);
-    params_set_int2(p, 4, (int16_t)-a->opt.priority);
-    params_set_int2(p, 5, (int16_t)a->opt.replicate);
-    params_set_time(p, 6, a->to != NULL ? a->until : a->made_us);
-    params_set_time(p, 7, job_created_us(0) + a->opt.ttl * US_PER_S);
-    if (a->to != NULL)
-        params_set_int2(p, 8, (int16_t)node_self()->number);
+    add_write_common(p, add_of(first));
 }
 
 static void add_alike_encode(struct params *p, struct task *t) {
-    const struct add *a = add_of(t);
-
     commit_marker(t);
-    for (size_t i = 0; i < a->count; i++) {
-        params_int8(p, 0, a->ids[i]);
-        params_bytea(p, 1, a->bodies[i]);
-    }
+    add_write_alike(p, add_of(t));
 }
 
 static void add_flow_encode(struct params *p, struct task *t) {
@@ -300,6 +273,7 @@ static unsigned add_unique_hash(const struct task *t) {
 
 /* The statement has ended. */
 static void add_completed(struct add *a) {
+    add_ahead_completed(a);
     if (a->sent)
         queue_work(a->q)->adds.sent -= (int64_t)a->count;
     if (a->place > 0)
@@ -315,6 +289,7 @@ void add_count_accepted(struct queue *q, int64_t count) {
 /* The command has ended, except for its reply. */
 static void add_left(struct add *a) {
     timer_stop(&a->timeout);
+    add_ahead_left(a);
     if (a->settled)
         commit_marker_end(&a->tried);
     if (addjob_is_of_started(&a->opt))
@@ -335,7 +310,7 @@ static void add_job_entered(const struct add *a, size_t i, bool delayed) {
     job_entered(&(struct job_row){ .q = a->q,
                                    .key = add_job_key(a, i),
                                    .delayed = delayed,
-                                   .leased = a->to != NULL,
+                                   .leased = add_is_leased(a),
                                    .wake_at = at.wake_at,
                                    .expires_at = at.expires_at,
                                    .retry = (int32_t)a->opt.retry,
@@ -352,6 +327,7 @@ static void add_committed(struct add *a) {
         add_job_entered(a, i, add_is_delayed(a));
     if (a->to != NULL)
         add_hand_over(a);
+    add_ahead_keep(a);
 }
 
 static struct added add_result(const struct add *a) {
@@ -389,6 +365,7 @@ static void add_finish(struct add *a, bool added) {
     add_ended(a);
     if (added)
         add_committed(a);
+    add_ahead_end(a);
     result = add_result(a);
     add_remove_if_given_up(a);
     result.len = int64_at_least_zero(queue_len(a->q) + uncounted);
@@ -442,6 +419,7 @@ static void add_withdraw(struct add *a) {
     struct taker *taker = a->to;
 
     add_completed(a);
+    add_ahead_end(a);
     a->to = NULL;
     if (taker != NULL && --taker->pending == 0)
         taker_wait(taker);
@@ -741,6 +719,8 @@ static bool add_again(struct task *t, bool unknown) {
     if (unknown && t->marked && addjob_in_flow(&a->opt) && !add_flow_found_or_reply(a))
         return false;
     a->again |= unknown;
+    if (a->again)
+        add_ahead_left(a);
     t->op = add_op_of(a);
     return true;
 }
@@ -784,17 +764,23 @@ ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_inserted_done, ADD_SH
 
 /* ---- start ---- */
 
-static void add_enter(struct add *a) {
+static void add_submit(struct add *a) {
     struct task *t = &a->req->task;
 
-    add_make_ids(a);
-    t->op = add_op_of(a);
     if (t->client_txn != NULL) {
         t->client_txn->ahead |= a->at_front || a->opt.priority > 0;
         t->client_txn->edges += a->count * a->opt.flow.count;
     }
     task_reads(t, TASK_CHANGED_ROW * (int64_t)(a->count * a->opt.flow.count));
     batch_add(t);
+}
+
+/* A request that waits for clients to take jobs keeps its place in the order of the IDs. */
+static void add_enter(struct add *a) {
+    add_make_ids(a);
+    a->req->task.op = add_op_of(a);
+    if (!add_ahead_hold(a))
+        add_submit(a);
 }
 
 /* A push needs the consume end of the list. The row of a job ahead has a lease, but no client has the job. */
@@ -808,8 +794,14 @@ static bool add_open_or_wait(struct add *a) {
 }
 
 static void on_add_open(struct task *t) {
-    if (add_open_or_wait(add_of(t)))
-        add_enter(add_of(t));
+    struct add *a = add_of(t);
+
+    if (a->held) {
+        add_ahead_unhold(a);
+        add_submit(a);
+    } else if (add_open_or_wait(a)) {
+        add_enter(a);
+    }
 }
 
 static void on_add_not_open(struct task *t, const struct op_error *err) {
@@ -858,11 +850,13 @@ static void add_insert(struct add *a) {
         queue_work(a->q)->adds.of_started++;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, (int64_t)a->count);
+    if (add_op_of(a) == &op_add_jobs)
+        add_ahead_count(a);
     if (add_open_or_wait(a))
         add_enter(a);
 }
 
-void add_start(struct add *a) {
+static void add_check(struct add *a) {
     struct slice name = a->req->argv[1];
     struct queue *q = queue_find(name);
     const char *refusal;
@@ -881,7 +875,6 @@ void add_start(struct add *a) {
         req_error(a->req, "%s", refusal);
         return;
     }
-    a->req->data = a;
     a->ids = a->count == 1 ? &a->id : req_alloc(a->req, a->count * sizeof *a->ids);
     /* An element can be put back only into a queue with a row. Its id depends on the consume end. */
     taker = add_is_push(a) && a->q->id != 0 && a->q->list.consume_end != END_NONE ? add_find_taker(a) : NULL;
@@ -889,4 +882,15 @@ void add_start(struct add *a) {
         add_hand_elements(a, taker);
     else
         add_insert(a);
+}
+
+static void on_add_turn(struct task *t) {
+    add_ahead_unhold(add_of(t));
+    add_check(add_of(t));
+}
+
+void add_start(struct add *a) {
+    a->req->data = a;
+    if (!add_ahead_waits_behind(a, on_add_turn))
+        add_check(a);
 }

@@ -48,7 +48,12 @@ struct add {
     int64_t made_us;   /* clock_db() when the IDs were made */
     bool at_front;     /* pushed at the consume end */
     struct taker *to;  /* inserted with a lease for this waiting client, or NULL */
-    int64_t until;     /* end of that lease */
+    bool plain;        /* its jobs may be added ahead: counted in q->work->adds_ahead.plain */
+    bool held;         /* it waits, because there are many jobs ahead: counted in adds_ahead.held */
+    bool waits;        /* it waits: counted in held_adds of its client */
+    bool waited;       /* it has waited, so it does not wait again */
+    bool ahead;        /* inserted with a lease as jobs ahead: counted in adds_ahead.sent */
+    int64_t until;     /* end of the lease */
     bool sent;         /* counted in q->work->adds.sent: no waiting client gets the jobs */
     int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
     bool again;    /* the transaction was lost once: the jobs may exist */

@@ -1,24 +1,39 @@
-/* Claim ahead: keeps leased jobs for the next requests of clients that take single jobs of a backlog. */
+/* Jobs ahead: keeps leased jobs for the next requests of the clients that take the jobs of a queue. */
 #include "jobs/claim_ahead.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "config/memory_budget.h"
+#include "jobs/turns.h"
 #include "jobs/undelivered.h"
+#include "queue/follow_up.h"
 #include "queue/lease.h"
 #include "queue/queue_ready.h"
 
-/* The fewest requests in one transaction that make it worthwhile. */
-#define REQUESTS_LEAST 8
-/* The most jobs ahead of one queue, with those that are being claimed. */
-#define JOBS_MOST 256
-/* The most bytes of the jobs ahead of one queue, and of all queues. */
-#define QUEUE_BYTES_MOST (1024 * 1024)
+/* Jobs are ahead only if the requests of one transaction take so many. For claims ahead of a backlog, each of these
+ * requests takes one job. */
+#define TAKEN_LEAST 8
+/* The most jobs ahead of one queue that claims of a backlog bring, and their most bytes. Jobs that are being claimed
+ * count. */
+#define CLAIMED_MOST 256
+#define CLAIMED_BYTES_MOST (1024 * 1024)
+/* The most jobs ahead of one queue before adds wait, and their most bytes. Jobs that are being added count. */
+#define ADDED_MOST 4096
+#define ADDED_BYTES_MOST (4 * 1024 * 1024)
+/* Adds that do not wait may bring this many times the limit. They were accepted before, or have waited long enough. */
+#define ADDED_EXCESS 2
+/* The most bytes of the jobs ahead of all queues. */
 #define BYTES_MOST (16 * 1024 * 1024)
+/* The most queues with jobs ahead. Each plan looks at all of them. */
+#define QUEUES_MOST 256
+/* The server plans this number of transactions after a rest before it adds jobs ahead. A command that came before then finds
+ * new jobs queued. */
+#define PLANS_LEAST 2
 /* When jobs ahead were put back, their queue rests: first for REST_US, and twice as long after each rest in which fewer
  * than GIVEN_LEAST times as many jobs were given. */
 #define REST_US US_PER_S
@@ -32,26 +47,35 @@ struct ahead_job {
     struct job job; /* owns its body and its headers */
 };
 
-/* A queue from which many requests take single jobs. */
+/* A queue from which requests take many jobs. */
 struct claim_ahead {
     struct queue *q;
     struct list in_all;
-    struct list jobs;    /* struct ahead_job, the oldest first */
+    struct list jobs;    /* struct ahead_job, in the order of their keys */
     size_t count;        /* their number */
-    size_t coming;       /* rows of claims that have not ended */
+    size_t coming;       /* rows of claims and inserts that have not ended */
     size_t returning;    /* jobs that are being put back */
     struct list waiters; /* struct row_waiter: commands that wait until both are 0 */
-    size_t taken;        /* jobs for single requests since the last transaction was planned */
-    size_t demand;       /* the same for the transactions before: rises at once, falls slowly */
-    bool used;           /* since the last look */
-    int64_t rest_until;  /* clock_mono(); until then no jobs are ahead */
-    int64_t rest_us;     /* the length of the last rest; 0: there was none */
-    size_t given;        /* jobs since the last rest */
+    struct list held;    /* struct row_waiter: adds that wait for room */
+    struct timer hold;   /* set while there are some */
+    int16_t rank;        /* of the jobs that were added ahead last */
+    size_t taken;        /* jobs for GETJOBs of this queue alone since the last transaction was planned */
+    size_t taken_singly; /* the part for GETJOBs of one job each */
+    size_t flow;         /* taken, estimated from the transactions before: rises at once, falls slowly */
+    size_t single_flow;  /* the same of taken_singly */
+    unsigned plans;      /* transactions that were planned since the last rest */
+    struct follow_up return_jobs; /* while returning is not 0: GETJOB NOHANG waits for it */
+    struct list *inserted;        /* in jobs, where the last job was inserted; or the head */
+    bool used;                    /* since the last look */
+    int64_t rest_until;           /* clock_mono(); until then no jobs are ahead */
+    int64_t rest_us;              /* the length of the last rest; 0: there was none */
+    size_t given;                 /* jobs since the last rest */
     struct timer look;
 };
 
 static struct {
     struct list all;
+    size_t queues; /* their number */
     size_t bytes;
     bool stopped;
 } ahead = { .all = { &ahead.all, &ahead.all } };
@@ -59,6 +83,8 @@ static struct {
 /* ---- the jobs ---- */
 
 static void ahead_remove(struct claim_ahead *a, struct ahead_job *h) {
+    if (a->inserted == &h->node)
+        a->inserted = h->node.prev;
     list_remove(&h->node);
     a->count--;
     ahead.bytes -= h->bytes;
@@ -69,10 +95,6 @@ static void ahead_free(struct ahead_job *h) {
     free((char *)h->job.body.ptr);
     free((char *)h->job.headers.ptr);
     free(h);
-}
-
-static struct ahead_job *ahead_first(const struct claim_ahead *a) {
-    return list_empty(&a->jobs) ? NULL : LIST_ENTRY(a->jobs.next, struct ahead_job, node);
 }
 
 /* A command with the ID may have ended the lease. Then the server neither delivers the job nor puts it back. */
@@ -103,12 +125,14 @@ static void run_if_settled(struct claim_ahead *a) {
 static void on_returned(void *arg) {
     struct claim_ahead *a = arg;
 
-    a->returning--;
+    if (--a->returning == 0)
+        follow_up_end(&a->return_jobs);
     run_if_settled(a);
 }
 
 static void put_back_job(struct claim_ahead *a, const struct job *job) {
-    a->returning++;
+    if (a->returning++ == 0)
+        follow_up_begin(&a->return_jobs, a->q->id);
     undelivered_release(job->key, job->ready_at, job->last, on_returned, a);
 }
 
@@ -133,6 +157,29 @@ static struct slice ahead_copy(struct slice bytes) {
     return bytes.ptr == NULL ? bytes : (struct slice){ xmemdup(bytes.ptr, bytes.len), bytes.len };
 }
 
+static bool is_after(const struct claim_ahead *a, const struct list *node, const struct ahead_job *h) {
+    return node != &a->jobs &&
+           job_key_before(h->job.key, LIST_ENTRY(node, const struct ahead_job, node)->job.key);
+}
+
+static bool is_before(const struct claim_ahead *a, const struct list *node, const struct ahead_job *h) {
+    return node != &a->jobs && !is_after(a, node, h);
+}
+
+/* A claim may bring jobs that are older than those that were added ahead. Jobs arrive in the order of their keys, so the
+ * search begins at the last one. */
+static void insert_in_order(struct claim_ahead *a, struct ahead_job *h) {
+    struct list *at = a->inserted != &a->jobs ? a->inserted : a->jobs.prev;
+
+    while (is_after(a, at, h))
+        at = at->prev;
+    while (is_before(a, at->next, h))
+        at = at->next;
+    list_push_front(at, &h->node);
+    a->inserted = &h->node;
+    a->count++;
+}
+
 static void ahead_add(struct claim_ahead *a, const struct job *job) {
     struct ahead_job *h = xcalloc(1, sizeof *h);
 
@@ -142,8 +189,7 @@ static void ahead_add(struct claim_ahead *a, const struct job *job) {
     h->job.headers = ahead_copy(job->headers);
     h->since_us = clock_mono();
     h->bytes = sizeof *h + job->body.len + job->headers.len;
-    list_push_back(&a->jobs, &h->node);
-    a->count++;
+    insert_in_order(a, h);
     ahead.bytes += h->bytes;
     memory_change(NULL, MEMORY_UNSENT, 0, h->bytes);
 }
@@ -152,14 +198,16 @@ static void ahead_add(struct claim_ahead *a, const struct job *job) {
 
 static void claim_ahead_free(struct claim_ahead *a) {
     timer_stop(&a->look);
+    timer_stop(&a->hold);
     list_remove(&a->in_all);
+    ahead.queues--;
     a->q->ahead = NULL;
     a->q->users--;
     free(a);
 }
 
 static void claim_ahead_rest(struct claim_ahead *a, int64_t us) {
-    a->demand = 0;
+    a->flow = a->single_flow = 0;
     a->given = 0;
     a->rest_us = us;
     a->rest_until = clock_mono() + us;
@@ -181,37 +229,48 @@ static void claim_ahead_end(struct claim_ahead *a) {
     size_t count = a->count;
 
     ahead_put_back_all(a);
-    if (!claim_ahead_rests(a))
+    if (a->rest_until <= clock_mono())
         claim_ahead_rest(a, next_rest_us(a, count));
+    else if (a->rest_until < clock_mono() + REST_US)
+        a->rest_until = clock_mono() + REST_US;
 }
 
-static int64_t next_look_us(const struct claim_ahead *a) {
-    const struct ahead_job *h = ahead_first(a);
+/* INT64_MAX: there is no job. Claims bring jobs of other ranks, too, so it may be any job. */
+static int64_t oldest_since_us(const struct claim_ahead *a) {
+    int64_t oldest = INT64_MAX;
 
-    if (h != NULL && h->since_us + CLAIM_AHEAD_KEEP_US > clock_mono())
-        return h->since_us + CLAIM_AHEAD_KEEP_US;
-    return clock_mono() + CLAIM_AHEAD_KEEP_US;
+    LIST_EACH(node, &a->jobs) {
+        const struct ahead_job *h = LIST_ENTRY(node, const struct ahead_job, node);
+
+        oldest = h->since_us < oldest ? h->since_us : oldest;
+    }
+    return oldest;
 }
 
 /* Its rest does not matter if no queue has jobs ahead. */
 static bool is_forgotten(const struct claim_ahead *a) {
-    return !a->used && a->count == 0 && ahead_is_settled(a) && !(config.claim_ahead && claim_ahead_rests(a));
+    return !a->used && a->count == 0 && ahead_is_settled(a) && list_empty(&a->held) &&
+           !(config.claim_ahead && claim_ahead_rests(a));
 }
 
-/* Puts back all jobs if no request took the first one in time. A queue that has not been used since the last look is
+/* Puts back all jobs if no request took one of them in time. A queue that has not been used since the last look is
  * forgotten. */
 static void on_look(struct timer *t) {
     struct claim_ahead *a = CONTAINER_OF(t, struct claim_ahead, look);
-    const struct ahead_job *h = ahead_first(a);
+    int64_t since = oldest_since_us(a);
 
-    if (h != NULL && !ahead_is_fresh(h))
+    if (since <= clock_mono() - CLAIM_AHEAD_KEEP_US) {
         claim_ahead_end(a);
+        since = INT64_MAX;
+    }
     if (is_forgotten(a)) {
         claim_ahead_free(a);
         return;
     }
+    if (!a->used)
+        a->flow = a->single_flow = 0;
     a->used = false;
-    timer_set(t, next_look_us(a), on_look);
+    timer_set(t, int64_least(since, clock_mono()) + CLAIM_AHEAD_KEEP_US, on_look);
 }
 
 static struct claim_ahead *claim_ahead_new(struct queue *q) {
@@ -221,8 +280,11 @@ static struct claim_ahead *claim_ahead_new(struct queue *q) {
     q->ahead = a;
     q->users++;
     list_init(&a->jobs);
+    a->inserted = &a->jobs;
     list_init(&a->waiters);
+    list_init(&a->held);
     list_push_back(&ahead.all, &a->in_all);
+    ahead.queues++;
     timer_set(&a->look, clock_mono() + CLAIM_AHEAD_KEEP_US, on_look);
     return a;
 }
@@ -232,35 +294,151 @@ static bool claim_ahead_is_allowed(const struct queue *q) {
            !node_has_peers() && q->work->adds.of_started == 0;
 }
 
-/* ---- planning ---- */
+/* ---- claims ---- */
 
-void claim_ahead_note(struct queue *q, size_t requests) {
-    if (q->ahead == NULL && (requests < REQUESTS_LEAST || !claim_ahead_is_allowed(q)))
+void claim_ahead_note(struct queue *q, size_t jobs, size_t singly) {
+    if (q->ahead == NULL && (jobs < TAKEN_LEAST || ahead.queues >= QUEUES_MOST || !claim_ahead_is_allowed(q)))
         return;
     if (q->ahead == NULL)
         (void)claim_ahead_new(q);
-    q->ahead->taken += requests;
+    q->ahead->taken_singly += singly;
+    q->ahead->taken += jobs;
 }
 
-static size_t ahead_most(const struct queue *q) {
-    size_t most = QUEUE_BYTES_MOST / queue_job_bytes(q);
+static size_t most_in(const struct queue *q, size_t bytes, size_t jobs) {
+    size_t most = bytes / queue_job_bytes(q);
 
-    return most < JOBS_MOST ? most : JOBS_MOST;
+    return most < jobs ? most : jobs;
+}
+
+static bool may_have_more(const struct claim_ahead *a) {
+    return claim_ahead_is_allowed(a->q) && !claim_ahead_rests(a) && ahead.bytes < BYTES_MOST;
 }
 
 /* While this transaction and the next one run, the requests take the jobs of two transactions. A claim brings twice as
  * many, so that not each transaction needs a claim. The backlog must be twice as large again, so that requests that take
  * no jobs ahead find jobs, too. */
-static size_t rows_ahead(const struct claim_ahead *a) {
-    size_t most = ahead_most(a->q), low = 2 * a->demand, wanted = 4 * a->demand;
+static size_t rows_of_backlog(const struct claim_ahead *a) {
+    size_t most = most_in(a->q, CLAIMED_BYTES_MOST, CLAIMED_MOST), low = 2 * a->single_flow,
+           wanted = 4 * a->single_flow;
     size_t has = a->count + a->coming;
     int64_t backlog = queue_budget(a->q) - a->q->work->claims.planned;
 
     wanted = wanted < most ? wanted : most;
-    if (a->demand < REQUESTS_LEAST || has >= low || has >= wanted || !claim_ahead_is_allowed(a->q) ||
-        claim_ahead_rests(a) || ahead.bytes >= BYTES_MOST)
+    if (a->single_flow < TAKEN_LEAST || has >= low || has >= wanted || !may_have_more(a))
         return 0;
     return backlog < 2 * (int64_t)wanted ? 0 : wanted - has;
+}
+
+/* The estimate rises at once and falls slowly. A transaction may be planned while the clients have no time to take jobs. */
+static size_t smooth(size_t before, size_t now, size_t slowness) {
+    return now > before ? now : ((slowness - 1) * before + now) / slowness;
+}
+
+/* While the queue is empty for a moment, its flow does not fall: on_look() ends it. */
+static void note_plan(struct claim_ahead *a) {
+    a->plans = claim_ahead_rests(a) ? 0 : a->plans + 1;
+    if (a->taken == 0 && a->q->work->adds.accepted == 0 && queue_unclaimed(a->q) <= 0)
+        return;
+    a->used |= a->taken > 0;
+    a->flow = smooth(a->flow, a->taken, 16);
+    a->single_flow = smooth(a->single_flow, a->taken_singly, 2);
+    a->taken = a->taken_singly = 0;
+}
+
+void claim_ahead_ended(struct queue *q, size_t rows) {
+    q->ahead->coming -= rows;
+    run_if_settled(q->ahead);
+}
+
+/* ---- new jobs ---- */
+
+/* The jobs of four transactions. */
+static size_t most_added(const struct claim_ahead *a) {
+    size_t most = most_in(a->q, ADDED_BYTES_MOST, ADDED_MOST);
+
+    return most < 4 * a->flow ? most : 4 * a->flow;
+}
+
+/* Rows that are claimed ahead are behind the scan position. So requests take the jobs that became ready before it. */
+static bool may_add(const struct claim_ahead *a) {
+    return a->flow >= TAKEN_LEAST && a->plans >= PLANS_LEAST && a->q->scan.key_count == 0 && may_have_more(a);
+}
+
+/* Jobs are added ahead only if all others are ahead or will be. So a claim takes the last ones that are not, if all of them
+ * fit in the transaction. Inserts that are under way end before that claim. */
+static size_t rows_of_others(const struct claim_ahead *a) {
+    const struct queue_work *w = a->q->work;
+    int64_t rows = queue_unclaimed(a->q);
+    int64_t budget = queue_budget(a->q) - w->claims.planned + w->adds.sent - w->adds_ahead.sent;
+    int64_t left = (int64_t)(ADDED_EXCESS * most_added(a)) - (int64_t)(a->count + a->coming);
+    int64_t most = int64_least(int64_least(budget, left), config.batch_max - w->claims.planned);
+
+    return may_add(a) && rows > 0 && rows <= most ? (size_t)rows : 0;
+}
+
+/* The jobs that are added ahead have one rank, so that their order is that of their times. An add of another kind may be
+ * older, and its insert may not be built yet. */
+bool claim_ahead_admit(struct queue *q, int16_t rank, size_t count) {
+    struct claim_ahead *a = q->ahead;
+    size_t has;
+
+    if (a == NULL || !may_add(a) || queue_unclaimed(q) > 0 ||
+        q->work->adds.accepted > q->work->adds_ahead.plain)
+        return false;
+    has = a->count + a->coming;
+    if (has + count > ADDED_EXCESS * most_added(a) || (has > 0 && rank != a->rank))
+        return false;
+    a->rank = rank;
+    a->coming += count;
+    return true;
+}
+
+/* Without jobs that wait for room. */
+static bool has_room(const struct claim_ahead *a) {
+    const struct queue_work *w = a->q->work;
+    int64_t has = (int64_t)(a->count + a->coming) - w->adds_ahead.sent;
+
+    return has + w->adds.accepted - w->adds_ahead.held < (int64_t)most_added(a);
+}
+
+static bool adds_must_wait(const struct claim_ahead *a) {
+    return may_add(a) && queue_unclaimed(a->q) <= 0 && !has_room(a);
+}
+
+static void run_first_held(struct claim_ahead *a) {
+    struct list first;
+
+    list_init(&first);
+    list_push_back(&first, list_pop_front(&a->held));
+    row_waiters_run(&first, NULL);
+}
+
+static void on_hold_over(struct timer *t) {
+    struct claim_ahead *a = CONTAINER_OF(t, struct claim_ahead, hold);
+
+    while (!list_empty(&a->held))
+        run_first_held(a);
+}
+
+bool claim_ahead_hold(struct queue *q, struct row_waiter *w) {
+    struct claim_ahead *a = q->ahead;
+
+    if (a == NULL || (list_empty(&a->held) && !adds_must_wait(a)))
+        return false;
+    if (list_empty(&a->held))
+        timer_set(&a->hold, clock_mono() + CLAIM_AHEAD_HOLD_US, on_hold_over);
+    list_push_back(&a->held, &w->node);
+    return true;
+}
+
+void claim_ahead_hold_behind(struct queue *q, struct row_waiter *w) {
+    list_push_back(&q->ahead->held, &w->node);
+}
+
+static void run_held(struct claim_ahead *a) {
+    while (!list_empty(&a->held) && !adds_must_wait(a))
+        run_first_held(a);
 }
 
 void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows)) {
@@ -268,18 +446,14 @@ void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows)) {
         struct claim_ahead *a = LIST_ENTRY(node, struct claim_ahead, in_all);
         size_t rows;
 
-        a->used |= a->taken > 0;
-        a->demand = a->taken > a->demand ? a->taken : (a->demand + a->taken) / 2;
-        a->taken = 0;
-        rows = rows_ahead(a);
+        note_plan(a);
+        run_held(a);
+        rows = rows_of_backlog(a);
+        if (rows == 0)
+            rows = rows_of_others(a);
         if (rows > 0)
             a->coming += plan(a->q, rows);
     }
-}
-
-void claim_ahead_ended(struct queue *q, size_t rows) {
-    q->ahead->coming -= rows;
-    run_if_settled(q->ahead);
 }
 
 /* ---- taking ---- */
@@ -294,43 +468,78 @@ void claim_ahead_keep(const struct job *job) {
 
     if (!may_be_ahead(job))
         claim_ahead_rest(a, REST_MOST_US);
+    lease_add_ahead(job->key, job->ready_at);
     if (claim_ahead_rests(a) || ahead.stopped) {
         put_back_job(a, job);
         return;
     }
-    lease_add_ahead(job->key, job->ready_at);
     ahead_add(a, job);
     queue_signal(job->q);
 }
 
-/* The first job that may be given. Removes those before it whose time is over. A job that a statement is changing stays
- * until the statement has ended. */
-static struct ahead_job *ahead_find(struct claim_ahead *a) {
+/* Moves the first jobs that may be given to `picked`. Removes those between them whose time is over. A job that a
+ * statement is changing stays until the statement has ended. */
+static size_t pick(struct claim_ahead *a, size_t most, struct list *picked) {
+    size_t count = 0;
+
+    list_init(picked);
     LIST_EACH_SAFE(node, &a->jobs) {
         struct ahead_job *h = LIST_ENTRY(node, struct ahead_job, node);
 
+        if (count == most)
+            break;
         if (is_leased_still(h) && lease_is_held(h->job.key.id))
             continue;
-        if (is_leased_still(h) && ahead_is_fresh(h))
-            return h;
-        ahead_put_back(a, h);
+        if (!is_leased_still(h) || !ahead_is_fresh(h)) {
+            ahead_put_back(a, h);
+            continue;
+        }
+        ahead_remove(a, h);
+        list_push_back(picked, &h->node);
+        count++;
     }
-    return NULL;
+    return count;
+}
+
+static void deliver_picked(struct taker *taker, struct list *picked, size_t count) {
+    struct job *jobs = xmalloc(count * sizeof *jobs);
+    size_t i = 0;
+
+    LIST_EACH(node, picked)
+        jobs[i++] = LIST_ENTRY(node, struct ahead_job, node)->job;
+    taker_claim(taker);
+    taker_deliver(taker, jobs, count);
+    free(jobs);
+    while (!list_empty(picked))
+        ahead_free(LIST_ENTRY(list_pop_front(picked), struct ahead_job, node));
+}
+
+static size_t jobs_wanted(const struct taker *taker) {
+    return taker->has_waited ? 1 : (size_t)int64_least(taker->count, config.batch_max);
+}
+
+/* Jobs that were claimed ahead of a backlog are for single requests. Another request gets more jobs by a claim. */
+static bool should_claim(const struct claim_ahead *a, const struct taker *taker) {
+    return a->single_flow > 0 && jobs_wanted(taker) > 1 && queue_unclaimed(a->q) > 0;
 }
 
 static bool give_from(struct taker *taker, const struct queue *q) {
     struct claim_ahead *a = q == NULL ? NULL : q->ahead;
-    struct ahead_job *h;
+    struct list picked;
+    size_t count;
 
-    if (a == NULL || a->count == 0 || !claim_ahead_is_allowed(q) || (h = ahead_find(a)) == NULL)
+    if (a == NULL || a->count == 0 || !claim_ahead_is_allowed(q) || should_claim(a, taker))
         return false;
-    a->taken++;
-    a->given++;
-    stats.jobs_claimed_ahead++;
-    ahead_remove(a, h);
-    taker_claim(taker);
-    taker_deliver(taker, &h->job, 1);
-    ahead_free(h);
+    count = pick(a, jobs_wanted(taker), &picked);
+    if (count == 0)
+        return false;
+    if (taker->wait_count == 1) {
+        a->taken_singly += jobs_wanted(taker) == 1;
+        a->taken += count;
+    }
+    a->given += count;
+    stats.jobs_claimed_ahead += count;
+    deliver_picked(taker, &picked, count);
     return true;
 }
 
@@ -340,18 +549,25 @@ static bool may_get_job(const struct taker *taker) {
 }
 
 bool claim_ahead_give(struct taker *taker) {
-    return may_get_job(taker) && taker->wait_count == 1 && (taker->count == 1 || taker->has_waited) &&
-           give_from(taker, taker->waits[0].from.q);
+    return may_get_job(taker) && taker->wait_count == 1 && give_from(taker, taker->waits[0].from.q);
+}
+
+static bool may_give(struct queue *q) {
+    return q->ahead != NULL && q->ahead->count > 0 && !queue_is_awaited(q);
 }
 
 bool claim_ahead_give_rest(struct taker *taker) {
     if (list_empty(&ahead.all) || !may_get_job(taker))
         return false;
     for (size_t i = 0; i < taker->wait_count; i++) {
-        struct queue *q = taker->waits[i].from.q;
+        struct taker_source from = taker->waits[i].from;
+        struct queue *q = from.q != NULL ? from.q : pattern_find(from.pattern, may_give);
 
-        if (q != NULL && q->ahead != NULL && !queue_is_awaited(q) && give_from(taker, q))
-            return true;
+        if (q == NULL || !may_give(q) || !give_from(taker, q))
+            continue;
+        if (from.q == NULL)
+            pattern_served(from.pattern, q);
+        return true;
     }
     return false;
 }
@@ -368,9 +584,35 @@ bool claim_ahead_give_new(struct taker *taker) {
 
 /* ---- returning ---- */
 
+/* If there are none, the queue does not rest. The jobs of the next transaction are not added ahead. */
 static void put_back_and_rest(struct queue *q) {
-    if (q->ahead != NULL && (q->ahead->count > 0 || q->ahead->coming > 0))
+    if (q->ahead == NULL)
+        return;
+    if (q->ahead->count > 0 || q->ahead->coming > 0)
         claim_ahead_end(q->ahead);
+    else
+        q->ahead->plans = 0;
+}
+
+/* A request of several queues gets a job only if no queue that it names before has one. */
+static bool give_waiting(struct taker *taker, struct queue *q) {
+    if (!may_get_job(taker) || (taker->wait_count > 1 && (queue_unclaimed(q) > 0 ||
+                                                          taker_find_before(taker, q, turn_is_open) != NULL)))
+        return false;
+    return give_from(taker, q);
+}
+
+void claim_ahead_serve(struct queue *q) {
+    const struct taker *first;
+    struct taker *taker;
+
+    if (q->ahead == NULL)
+        return;
+    while (q->ahead->count > 0 && (taker = waiters_first_taking(q)) != NULL && give_waiting(taker, q))
+        continue;
+    first = q->ahead->count > 0 && queue_unclaimed(q) <= 0 ? waiters_first(q) : NULL;
+    if (first != NULL && !may_get_job(first))
+        put_back_and_rest(q);
 }
 
 bool claim_ahead_return(struct queue *q, struct row_waiter *w) {
@@ -394,6 +636,10 @@ void claim_ahead_note_ready(struct queue *q, struct job_key key) {
 
 void claim_ahead_stop(void) {
     ahead.stopped = true;
-    LIST_EACH_SAFE(node, &ahead.all)
-        ahead_put_back_all(LIST_ENTRY(node, struct claim_ahead, in_all));
+    LIST_EACH_SAFE(node, &ahead.all) {
+        struct claim_ahead *a = LIST_ENTRY(node, struct claim_ahead, in_all);
+
+        ahead_put_back_all(a);
+        run_held(a);
+    }
 }

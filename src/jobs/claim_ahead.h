@@ -7,9 +7,13 @@
 #include "queue/waiters.h"
 
 /*
- * Jobs ahead: jobs that the server claims before a client asks for them. When many clients take single jobs of a
- * backlog, the claims also lease the jobs that the next GETJOBs will take. The server keeps these jobs in memory, and
- * replies to those GETJOBs without a transaction. Such a client then waits for one transaction a job, that of ACKJOB.
+ * Jobs ahead: leased jobs that the server keeps in memory for the next GETJOBs, which need no transaction. A client then
+ * waits for one transaction a job, that of ACKJOB. A job becomes a job ahead in two ways:
+ *
+ * - It is claimed ahead. When many clients take single jobs of a backlog, the claims also lease the jobs that the next
+ *   GETJOBs will take.
+ * - It is added ahead (add_ahead.h). While clients take all jobs of a queue, a new job is inserted with a lease, and needs no
+ *   claim. If producers are faster for a moment, ADDJOB waits for clients to take jobs, at most CLAIM_AHEAD_HOLD_US.
  *
  * The row of a job ahead has a lease, so commands with its ID find an active job. The counters of the queue count it as
  * queued (lease_add_ahead()). Its lease begins when a client gets it. If no GETJOB takes the job within
@@ -20,19 +24,32 @@
  * server, its jobs ahead return to their queues when their leases end.
  */
 #define CLAIM_AHEAD_KEEP_US (100 * US_PER_MS)
+#define CLAIM_AHEAD_HOLD_US (5 * US_PER_MS)
 
-/* A transaction claims jobs of q for this number of requests that take one job each. */
-void claim_ahead_note(struct queue *q, size_t requests);
+/* A transaction claims this number of jobs of q for GETJOBs that name no other queue. singly: the part for GETJOBs of one
+ * job each. */
+void claim_ahead_note(struct queue *q, size_t jobs, size_t singly);
 /* Called when a transaction is planned, after claim_ahead_note(). Calls plan() for the rows to claim ahead. plan()
  * returns the rows that fit in the transaction. Call claim_ahead_ended() when the claim of these rows ends. */
 void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows));
-/* A claim of this number of rows has ended. It may have brought fewer jobs. */
+/* May this number of new jobs with this rank be added ahead? If true, call claim_ahead_ended() when their insert ends. */
+bool claim_ahead_admit(struct queue *q, int16_t rank, size_t count);
+/* Must a request that adds jobs wait, because there are many jobs ahead? If true, w is ready when there are fewer, and at most
+ * CLAIM_AHEAD_HOLD_US later. */
+bool claim_ahead_hold(struct queue *q, struct row_waiter *w);
+/* w waits behind the requests for which claim_ahead_hold() was true. There must be one. */
+void claim_ahead_hold_behind(struct queue *q, struct row_waiter *w);
+/* A claim or an insert of this number of rows has ended. It may have brought fewer jobs. */
 void claim_ahead_ended(struct queue *q, size_t rows);
-/* Keeps a copy of a claimed job, or puts the job back. */
+/* Keeps a copy of a leased job, or puts the job back. */
 void claim_ahead_keep(const struct job *job);
-/* Ends taker with a job ahead of its queue. False if there is none, or taker is not a GETJOB of one job of one queue. */
+/* Ends requests that wait for q with jobs ahead. If another waiting request can take no job ahead, and there are no other
+ * jobs, the jobs ahead are put back for it. */
+void claim_ahead_serve(struct queue *q);
+/* Ends taker with jobs ahead of its queue. False if there is none, if taker is not a GETJOB of one queue, or if it
+ * should claim jobs of a backlog. */
 bool claim_ahead_give(struct taker *taker);
-/* Ends taker, whose queues have no other ready jobs, with one job ahead of a queue that it names. False if there is none, or
+/* Ends taker, whose queues have no other ready jobs, with jobs ahead of a queue that it names. False if there is none, or
  * taker is not a GETJOB. Queues for which another request waits are left out. */
 bool claim_ahead_give_rest(struct taker *taker);
 /* claim_ahead_give(), or claim_ahead_give_rest() if the queues have no other ready jobs. For a request that arrives,

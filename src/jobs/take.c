@@ -56,7 +56,8 @@ struct take {
     struct slot *slots;
     size_t slot_count;
     size_t slot_cap;
-    size_t single_count;  /* slots of requests that take one job of one queue */
+    size_t own_count;     /* slots of GETJOBs that name no other queue */
+    size_t single_count;  /* the part of them that takes one job each */
     struct job_key *keys; /* redelivery keys that the statement looks for, at most slot_count */
     size_t key_count;
     struct job *rows;
@@ -178,7 +179,8 @@ static struct take *plan_take_row(struct queue *q, const struct take_kind *kind)
 static void plan_slot(struct queue *q, const struct take_kind *kind, struct taker *taker) {
     struct take *t = plan_take_row(q, kind);
 
-    t->single_count += taker->kind == NULL && taker->count == 1 && taker->wait_count == 1;
+    t->own_count += taker->kind == NULL && taker->wait_count == 1;
+    t->single_count += taker->kind == NULL && taker->wait_count == 1 && taker->count == 1;
     add_slot(t, (struct slot){ .taker = taker, .place = taker_add_place(taker) });
 }
 
@@ -194,8 +196,8 @@ static void plan_ahead(void) {
     LIST_EACH_SAFE(node, &plan.takes) {
         const struct take *t = LIST_ENTRY(node, struct take, in_plan);
 
-        if (t->single_count > 0)
-            claim_ahead_note(t->q, t->single_count);
+        if (t->own_count > 0)
+            claim_ahead_note(t->q, t->own_count, t->single_count);
     }
     claim_ahead_plan(plan_rows_ahead);
 }
@@ -357,8 +359,7 @@ static void plan_waiting(struct queue *q) {
     struct queue *before, *from = q;
     struct taker *taker, *first;
 
-    while (q->ahead != NULL && (taker = waiters_first_taking(q)) != NULL && claim_ahead_give(taker))
-        continue;
+    claim_ahead_serve(q);
     if (!turn_has_more(q) || (first = taker = wake_and_find(q)) == NULL)
         return;
     while ((before = taker_find_before(taker, from, turn_is_open)) != NULL) {

@@ -10,6 +10,7 @@
 #include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "config/config.h"
+#include "jobs/claim_ahead.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
 #include "jobs/undelivered.h"
@@ -68,6 +69,11 @@ static void in_txn_join(struct take_in_txn *n, struct op *op) {
     batch_add(&n->req->task);
 }
 
+static void in_txn_fail(struct task *t, const struct op_error *err) {
+    in_txn_use(in_txn_of(t), -1);
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
 /* ---- GETJOB ---- */
 
 static struct queue *get_in_txn_find_queue(struct req *r, struct slice name) {
@@ -77,6 +83,18 @@ static struct queue *get_in_txn_find_queue(struct req *r, struct slice name) {
         return queue_get(name);
     plain = req_alloc(r, name.len);
     return queue_get((struct slice){ plain, glob_unescape(name, plain) });
+}
+
+/* The rows of jobs ahead have leases, but no client has the jobs. */
+static void get_in_txn_settle(struct take_in_txn *n) {
+    for (size_t i = 0; i < n->count; i++)
+        if (!claim_ahead_return(n->queues[i], &n->row_waiter))
+            return;
+    in_txn_join(n, &op_claim_in_txn);
+}
+
+static void on_get_in_txn_back(struct task *t) {
+    get_in_txn_settle(in_txn_of(t));
 }
 
 void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
@@ -101,7 +119,8 @@ void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
     for (size_t i = 0; i < n->count; i++)
         queue_show(n->queues[i]);
     in_txn_use(n, 1);
-    in_txn_join(n, &op_claim_in_txn);
+    row_waiter_init(&n->row_waiter, &r->task, on_get_in_txn_back, in_txn_fail);
+    get_in_txn_settle(n);
 }
 
 /* ---- lists ---- */
@@ -126,11 +145,6 @@ static void pop_in_txn_settle(struct take_in_txn *n) {
 
 static void on_pop_in_txn_known(struct task *t) {
     pop_in_txn_settle(in_txn_of(t));
-}
-
-static void in_txn_fail(struct task *t, const struct op_error *err) {
-    in_txn_use(in_txn_of(t), -1);
-    req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* A queue without a row has no elements, unless an earlier command of the transaction creates the row. */

@@ -71,6 +71,8 @@ struct client {
     bool paused;                 /* it is not read, because too many requests or bytes are queued */
     struct taker *taker;         /* its GETJOB or list pop, or NULL; see waiters.h */
     struct list_take *list_take; /* its BLPOP that waits for a row, or NULL; see list_take.h */
+    struct queue *held_by;       /* while held_adds is not 0: the queue whose jobs ahead its adds wait for */
+    unsigned held_adds;          /* adds that wait; see jobs/add_ahead.h */
     struct job_wait *wait;       /* its WAITJOB, or NULL; see waitjob.h */
     struct worker *worker;       /* its name as a worker, or NULL; see worker.h */
     int64_t created_us;          /* clock_mono() */

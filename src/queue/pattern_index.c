@@ -454,7 +454,7 @@ static struct queue *find_between(const struct queue_pattern *p, uint32_t from, 
 
         if (accept(q))
             return q;
-        if (queue_budget(q) <= 0 && q->work->claims.rows == 0)
+        if (!queue_may_give(q) && q->work->claims.rows == 0)
             pattern_index_set_bit(patterns.ready, from, false);
         from++;
     }

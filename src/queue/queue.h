@@ -106,7 +106,7 @@ struct queue {
     struct queue_counters counters;
     struct scan_position scan;
     const struct queue_work *work; /* queue_idle, or its own record; queue_work.h */
-    struct claim_ahead *ahead;     /* NULL: no jobs are claimed ahead; written by claim_ahead.c */
+    struct claim_ahead *ahead;     /* NULL: no jobs are ahead; written by claim_ahead.c */
     struct queue_after after;
     struct queue_matches matches;
     const struct queue_limits *limits; /* queue_unlimited, or its own */

@@ -19,6 +19,14 @@ bool queue_shows_job(const struct queue *q) {
     return q->counters.len > q->work->claims.rows + q->work->claims.planned || counters_are_unsure(q);
 }
 
+int64_t queue_unclaimed(const struct queue *q) {
+    const struct queue_work *w = q->work;
+
+    if (counters_are_unsure(q))
+        return INT64_MAX;
+    return q->counters.len + w->adds.sent - w->adds_ahead.sent - w->claims.rows - w->claims.planned;
+}
+
 static int64_t jobs_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t unscanned;
@@ -44,6 +52,10 @@ int64_t queue_budget(const struct queue *q) {
         return budget;
     room = limits_server_room(q);
     return budget < room ? budget : room;
+}
+
+bool queue_may_give(const struct queue *q) {
+    return queue_budget(q) > 0 || q->counters.ahead > 0;
 }
 
 bool queue_is_awaited(struct queue *q) {

@@ -42,6 +42,14 @@ struct queue_adds {
     int64_t of_started;   /* requests that depend on whether a job was delivered */
 };
 
+/* The part of these jobs that is added ahead, or may be; add_ahead.h.
+ * Written by add_ahead.c. */
+struct queue_adds_ahead {
+    int64_t plain; /* accepted jobs that may be added ahead */
+    int64_t held;  /* the part of them that waits, because there are many jobs ahead */
+    int64_t sent;  /* the part of them that is sent with a lease */
+};
+
 /* The requests that wait for the queue by its name.
  * Written by waiters.c. */
 struct queue_waiters {
@@ -79,6 +87,7 @@ struct queue_work {
     struct list node; /* in the list of all records */
     struct queue_claims claims;
     struct queue_adds adds;
+    struct queue_adds_ahead adds_ahead;
     struct queue_waiters waiting;
     struct queue_row row;
     struct queue_ends ends;

@@ -164,13 +164,13 @@ static void join_queue(struct wait *w, struct queue *q) {
         queue_work(q)->waiting.joined_by = w->taker->arrival;
         queue_work(q)->waiting.count++;
     }
-    if (queue_budget(q) > 0)
+    if (queue_may_give(q))
         queue_signal(q);
 }
 
 /* Signals all queues that may have jobs, because the first of them may serve other requests. */
 static bool signal_only(struct queue *q) {
-    if (queue_budget(q) > 0)
+    if (queue_may_give(q))
         queue_signal(q);
     return false;
 }
@@ -337,7 +337,7 @@ static void held_look_again(void) {
 
 static void signal_all(void) {
     QUEUE_EACH(q)
-    if (queue_budget(q) > 0)
+    if (queue_may_give(q))
         queue_signal(q);
 }
 
@@ -515,8 +515,8 @@ struct taker *taker_find_older(const struct taker *taker, struct queue *q) {
 struct taker *waiters_find_taker(struct queue *q) {
     struct taker *taker;
 
-    if (!queue_is_awaited(q) || q->work->adds.sent > 0 || q->work->claims.rows > 0 || queue_is_shut(q) ||
-        q->limits->is_held_back || queue_budget(q) > 0)
+    if (!queue_is_awaited(q) || q->work->adds.sent > 0 || q->work->claims.rows > 0 || q->counters.ahead > 0 ||
+        queue_is_shut(q) || q->limits->is_held_back || queue_budget(q) > 0)
         return NULL;
     taker = waiters_first(q);
     return taker != NULL && taker_find_before(taker, q, has_budget) == NULL ? taker : NULL;

@@ -195,7 +195,7 @@ static void test_the_last_jobs(void **state) {
     fake_commit_all();
     getter_replies();
     assert_int_equal(queue_named("q1")->counters.len, 0);
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; queue_len(queue_named("q1")) > 0; i++) {
         struct taker *g = new_get(12, i % 2 == 0 ? "q1" : "q2 q1");
 
         g->nohang = true;
@@ -205,7 +205,7 @@ static void test_the_last_jobs(void **state) {
         fake_commit_all();
         assert_non_null(strstr(getter_replies(), "12:q1="));
     }
-    assert_int_equal(queue_len(queue_named("q1")), 0);
+    assert_int_equal(leased_rows(), REQUESTS + 2 * AHEAD);
 }
 
 /* ---- limits ---- */
@@ -510,6 +510,264 @@ static void test_a_refused_claim(void **state) {
     assert_non_null(strstr(getter_replies(), "1:-DBERR"));
 }
 
+/* ---- new jobs ---- */
+
+#define TAKEN 40
+/* The estimate of the jobs that a transaction takes falls a little with each transaction that takes none. */
+#define TAKEN_AFTERWARDS (TAKEN - 10)
+
+/* A request takes all jobs that are added, TAKEN in each transaction. */
+static void take_all(void) {
+    for (int i = 0; i < 4; i++) {
+        insert_jobs(TAKEN);
+        ask_for(1, "q1", TAKEN);
+        fake_commit_all();
+        getter_replies();
+    }
+    assert_int_equal(queue_len(queue_named("q1")), 0);
+}
+
+static struct job new_job(const char *body) {
+    struct queue *q = queue_named("q1");
+    struct job_key key = { q->id, 0, job_new_id(clock_db(), node_self()->number) };
+
+    assert_true(fake_job_count < FAKE_JOBS);
+    fake_jobs[fake_job_count++] = (struct fake_job){ .key = key, .leased = true };
+    return (struct job){ .q = q,
+                         .key = key,
+                         .ready_at = fake_lease_end,
+                         .expires_at = INT64_MAX,
+                         .retry = 1,
+                         .body = slice_str(body) };
+}
+
+/* The insert of the job is committed. */
+static void keep_new(const struct job *job) {
+    job_entered(&(struct job_row){ .q = job->q, .key = job->key, .leased = true }, JOB_ADDED);
+    claim_ahead_keep(job);
+    claim_ahead_ended(job->q, 1);
+}
+
+static bool admit(size_t count) {
+    return claim_ahead_admit(queue_named("q1"), 0, count);
+}
+
+static bool must_wait_for_room(void) {
+    command.is_ready = false;
+    row_waiter_init(&command.waiter, &command.task, on_command_ready, NULL);
+    return claim_ahead_hold(queue_named("q1"), &command.waiter);
+}
+
+static void test_a_new_job(void **state) {
+    struct queue *q = queue_named("q1");
+    struct job job;
+
+    (void)state;
+    take_all();
+    assert_true(admit(1));
+    job = new_job("new");
+    keep_new(&job);
+    assert_int_equal(queue_len(q), 1);
+    ask(1, "q1");
+    assert_replies("1:q1=new");
+    assert_int_equal(fake_count(fake_write_conn()), 0);
+    assert_int_equal(queue_len(q), 0);
+}
+
+/* Fewer than eight jobs for each transaction are claimed. */
+static void test_new_jobs_of_a_slow_queue(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        insert_jobs(7);
+        ask_for(1, "q1", 7);
+        fake_commit_all();
+    }
+    getter_replies();
+    assert_false(admit(1));
+}
+
+/* A job that is ready, or that is being added without a lease, is delivered before a new one. A claim takes it, and then
+ * new jobs are added ahead. */
+static void test_other_jobs_come_first(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    take_all();
+    queue_work(q)->adds.sent = 1;
+    assert_false(admit(1));
+    queue_work(q)->adds.sent = 0;
+    insert_job("q1", 0);
+    batch_flush();
+    fake_commit_round();
+    assert_false(admit(1));
+    assert_int_equal(flush_claims(), 1);
+    assert_true(admit(1));
+    claim_ahead_ended(q, 1);
+    fake_commit_all();
+    assert_int_equal(q->counters.ahead, 1);
+    ask(1, "q1");
+    getter_replies();
+}
+
+/* Claims of jobs ahead do not look for a job that became ready again before the scan position. */
+static void test_a_redelivered_job_comes_first(void **state) {
+    struct fake_job *again = &fake_jobs[0];
+
+    (void)state;
+    take_all();
+    assert_true(again->leased);
+    fake_end_lease(again);
+    assert_false(admit(1));
+    assert_false(must_wait_for_room());
+    assert_int_equal(flush_claims(), 0);
+    ask(1, "q1");
+    fake_commit_all();
+    assert_replies("1:q1=0");
+    assert_true(admit(1));
+    claim_ahead_ended(queue_named("q1"), 1);
+}
+
+/* An add of another kind may be older, and its insert may come later in the transaction. */
+static void test_other_adds_come_first(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    take_all();
+    queue_work(q)->adds.accepted = 2;
+    queue_work(q)->adds_ahead.plain = 1;
+    assert_false(admit(1));
+    queue_work(q)->adds_ahead.plain = 2;
+    assert_true(admit(1));
+    claim_ahead_ended(q, 1);
+    queue_work(q)->adds.accepted = queue_work(q)->adds_ahead.plain = 0;
+}
+
+/* A request that does not wait expects the jobs that are being put back. */
+static void test_a_request_during_a_return(void **state) {
+    struct taker *g;
+    struct job job;
+
+    (void)state;
+    take_all();
+    assert_true(admit(1));
+    job = new_job("new");
+    keep_new(&job);
+    assert_false(return_jobs());
+    g = new_get(1, "q1");
+    g->nohang = true;
+    taker_begin(g);
+    batch_flush();
+    assert_replies("");
+    fake_commit_all();
+    assert_non_null(strstr(getter_replies(), "1:q1="));
+}
+
+/* The claim ends after the insert, but its job is older. */
+static void test_an_older_job_arrives_later(void **state) {
+    struct job newer, older;
+
+    (void)state;
+    take_all();
+    older = new_job("older");
+    newer = new_job("newer");
+    assert_true(admit(2));
+    keep_new(&newer);
+    keep_new(&older);
+    ask(1, "q1");
+    ask(2, "q1");
+    assert_replies("1:q1=older 2:q1=newer");
+}
+
+/* Jobs of another rank would be in another order than that of their times. */
+static void test_new_jobs_have_one_rank(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    take_all();
+    assert_true(claim_ahead_admit(q, 0, 1));
+    assert_false(claim_ahead_admit(q, 1, 1));
+    assert_false(claim_ahead_admit(q, -1, 1));
+    claim_ahead_ended(q, 1);
+    assert_true(claim_ahead_admit(q, 1, 1));
+    claim_ahead_ended(q, 1);
+}
+
+/* The jobs of four transactions, and as many again for adds that were accepted before. */
+static void test_room_for_new_jobs(void **state) {
+    size_t count = 0;
+
+    (void)state;
+    take_all();
+    while (admit(1))
+        count++;
+    assert_in_range(count, 8 * TAKEN_AFTERWARDS, 8 * TAKEN);
+    claim_ahead_ended(queue_named("q1"), count);
+    assert_true(admit(1));
+    claim_ahead_ended(queue_named("q1"), 1);
+}
+
+static void test_adds_wait_for_room(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    take_all();
+    queue_work(q)->adds.accepted = 4 * TAKEN_AFTERWARDS - 1;
+    assert_false(must_wait_for_room());
+    queue_work(q)->adds.accepted = 4 * TAKEN;
+    assert_true(must_wait_for_room());
+    batch_flush();
+    assert_false(command.is_ready);
+    queue_work(q)->adds.accepted = 0;
+    batch_flush();
+    assert_true(command.is_ready);
+    queue_work(q)->adds.accepted = 0;
+}
+
+static void test_adds_do_not_wait_for_long(void **state) {
+    struct queue *q = queue_named("q1");
+    int64_t since = clock_mono();
+
+    (void)state;
+    take_all();
+    queue_work(q)->adds.accepted = 4 * TAKEN;
+    assert_true(must_wait_for_room());
+    while (!command.is_ready)
+        turn();
+    assert_true(clock_mono() >= since + CLAIM_AHEAD_HOLD_US);
+    queue_work(q)->adds.accepted = 0;
+}
+
+/* A command about all queued jobs came before the jobs. */
+static void test_new_jobs_after_a_return(void **state) {
+    (void)state;
+    take_all();
+    assert_true(return_jobs());
+    assert_false(admit(1));
+}
+
+/* The first waiter is no GETJOB, so the new jobs are put back for it. */
+static void test_new_jobs_for_another_request(void **state) {
+    static const struct taker_kind kind = { .leases = true };
+    struct taker *other;
+    struct job job;
+
+    (void)state;
+    take_all();
+    assert_true(admit(1));
+    other = new_get(1, "q1");
+    other->kind = &kind;
+    taker_wait(other);
+    job = new_job("new");
+    keep_new(&job);
+    batch_flush();
+    /* A statement that puts the job back holds its lease. */
+    assert_true(lease_is_held(job.key.id));
+    other->kind = NULL;
+    fake_commit_all();
+    getter_replies();
+    assert_int_equal(queue_len(job.q), 0);
+}
+
 /* The last test: afterwards no job is claimed ahead. */
 static void test_the_server_stops(void **state) {
     (void)state;
@@ -555,6 +813,19 @@ int main(void) {
         TEST(test_paused),
         TEST(test_a_lost_claim),
         TEST(test_a_refused_claim),
+        TEST(test_a_new_job),
+        TEST(test_new_jobs_of_a_slow_queue),
+        TEST(test_other_jobs_come_first),
+        TEST(test_a_redelivered_job_comes_first),
+        TEST(test_other_adds_come_first),
+        TEST(test_a_request_during_a_return),
+        TEST(test_an_older_job_arrives_later),
+        TEST(test_new_jobs_have_one_rank),
+        TEST(test_room_for_new_jobs),
+        TEST(test_adds_wait_for_room),
+        TEST(test_adds_do_not_wait_for_long),
+        TEST(test_new_jobs_after_a_return),
+        TEST(test_new_jobs_for_another_request),
         TEST(test_the_server_stops),
     };
 

@@ -602,7 +602,14 @@ static void test_lost(void **state) {
     assert_replies("2:q1=0,q1=1");
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, fake_jobs_start, fake_jobs_stop)
+/* test_claim_ahead.c has the tests of jobs ahead. */
+static int start(void **state) {
+    (void)fake_jobs_start(state);
+    config.claim_ahead = false;
+    return 0;
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, fake_jobs_stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,0 +1,106 @@
+/* Adds jobs ahead: which new jobs are inserted with a lease and kept for the next GETJOBs, and which wait. */
+#include "jobs/add_ahead.h"
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "jobs/add_row.h"
+#include "jobs/claim_ahead.h"
+#include "net/client.h"
+
+/* ---- suitable requests ---- */
+
+/* A crash of the server would lose a job with RETRY 0. */
+void add_ahead_count(struct add *a) {
+    a->plain = add_is_alike(a) && a->end == END_NONE && a->opt.retry > 0 && !req_in_txn(a->req);
+    if (a->plain)
+        queue_work(a->q)->adds_ahead.plain += (int64_t)a->count;
+}
+
+void add_ahead_left(struct add *a) {
+    add_ahead_unhold(a);
+    if (a->plain)
+        queue_work(a->q)->adds_ahead.plain -= (int64_t)a->count;
+    a->plain = false;
+}
+
+/* A job that may exist, or that will be removed, is not kept. */
+static bool may_be_added_ahead(const struct add *a) {
+    return a->plain && !a->again && !a->given_up;
+}
+
+/* ---- waiting ---- */
+
+/* The wait may be as long as such a timeout. */
+static bool is_in_a_hurry(const struct add *a) {
+    return a->timeout_ms > 0 && a->timeout_ms < 10 * CLAIM_AHEAD_HOLD_US / US_PER_MS;
+}
+
+/* The commands of a client act in their order, so its later adds wait, too, whatever their queue is. */
+static void note_wait(struct add *a, struct queue *q) {
+    struct client *c = a->req->client;
+
+    a->waits = true;
+    stats.adds_held++;
+    if (c == NULL)
+        return;
+    c->held_by = q;
+    c->held_adds++;
+}
+
+bool add_ahead_hold(struct add *a) {
+    if (!may_be_added_ahead(a) || a->waited || is_in_a_hurry(a) || !claim_ahead_hold(a->q, &a->row_waiter))
+        return false;
+    a->held = true;
+    queue_work(a->q)->adds_ahead.held += (int64_t)a->count;
+    note_wait(a, a->q);
+    return true;
+}
+
+bool add_ahead_waits_behind(struct add *a, void (*turn)(struct task *t)) {
+    const struct client *c = a->req->client;
+
+    if (c == NULL || c->held_adds == 0)
+        return false;
+    row_waiter_init(&a->row_waiter, &a->req->task, turn, NULL);
+    claim_ahead_hold_behind(c->held_by, &a->row_waiter);
+    note_wait(a, c->held_by);
+    return true;
+}
+
+void add_ahead_unhold(struct add *a) {
+    if (a->held)
+        queue_work(a->q)->adds_ahead.held -= (int64_t)a->count;
+    if (a->waits && a->req->client != NULL)
+        a->req->client->held_adds--;
+    a->waited |= a->waits;
+    a->held = a->waits = false;
+}
+
+/* ---- the insert ---- */
+
+void add_ahead_decide(struct add *a) {
+    if (!may_be_added_ahead(a) || !claim_ahead_admit(a->q, (int16_t)-a->opt.priority, a->count))
+        return;
+    a->ahead = true;
+    queue_work(a->q)->adds_ahead.sent += (int64_t)a->count;
+}
+
+void add_ahead_completed(const struct add *a) {
+    if (a->sent && a->ahead)
+        queue_work(a->q)->adds_ahead.sent -= (int64_t)a->count;
+}
+
+void add_ahead_keep(const struct add *a) {
+    for (size_t i = 0; i < a->count && a->ahead; i++) {
+        struct job job = add_delivered_job(a, i);
+
+        claim_ahead_keep(&job);
+        stats.jobs_added_ahead++;
+    }
+}
+
+void add_ahead_end(struct add *a) {
+    if (a->ahead)
+        claim_ahead_ended(a->q, a->count);
+    a->ahead = false;
+}
