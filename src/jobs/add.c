@@ -775,11 +775,16 @@ static void add_submit(struct add *a) {
     batch_add(t);
 }
 
+static void on_submit_turn(struct task *t) {
+    add_ahead_unhold(add_of(t));
+    add_submit(add_of(t));
+}
+
 /* A request that waits for clients to take jobs keeps its place in the order of the IDs. */
 static void add_enter(struct add *a) {
     add_make_ids(a);
     a->req->task.op = add_op_of(a);
-    if (!add_ahead_hold(a))
+    if (!add_ahead_hold(a, on_submit_turn))
         add_submit(a);
 }
 
@@ -794,14 +799,8 @@ static bool add_open_or_wait(struct add *a) {
 }
 
 static void on_add_open(struct task *t) {
-    struct add *a = add_of(t);
-
-    if (a->held) {
-        add_ahead_unhold(a);
-        add_submit(a);
-    } else if (add_open_or_wait(a)) {
-        add_enter(a);
-    }
+    if (add_open_or_wait(add_of(t)))
+        add_enter(add_of(t));
 }
 
 static void on_add_not_open(struct task *t, const struct op_error *err) {
@@ -884,13 +883,13 @@ static void add_check(struct add *a) {
         add_insert(a);
 }
 
-static void on_add_turn(struct task *t) {
+static void on_start_turn(struct task *t) {
     add_ahead_unhold(add_of(t));
     add_check(add_of(t));
 }
 
 void add_start(struct add *a) {
     a->req->data = a;
-    if (!add_ahead_waits_behind(a, on_add_turn))
+    if (!add_ahead_waits_behind(a, on_start_turn))
         add_check(a);
 }

@@ -49,8 +49,7 @@ struct add {
     bool at_front;     /* pushed at the consume end */
     struct taker *to;  /* inserted with a lease for this waiting client, or NULL */
     bool plain;        /* its jobs may be added ahead: counted in q->work->adds_ahead.plain */
-    bool held;         /* it waits, because there are many jobs ahead: counted in adds_ahead.held */
-    bool waits;        /* it waits: counted in held_adds of its client */
+    bool waits;        /* it waits, because many jobs are ahead: counted in held_adds of its client */
     bool waited;       /* it has waited, so it does not wait again */
     bool ahead;        /* inserted with a lease as jobs ahead: counted in adds_ahead.sent */
     int64_t until;     /* end of the lease */

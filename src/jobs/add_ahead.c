@@ -35,7 +35,7 @@ static bool is_in_a_hurry(const struct add *a) {
     return a->timeout_ms > 0 && a->timeout_ms < 10 * CLAIM_AHEAD_HOLD_US / US_PER_MS;
 }
 
-/* The commands of a client act in their order, so its later adds wait, too, whatever their queue is. */
+/* The commands of a client act in their order. So its later adds wait, too, whatever their queue is. */
 static void note_wait(struct add *a, struct queue *q) {
     struct client *c = a->req->client;
 
@@ -47,12 +47,12 @@ static void note_wait(struct add *a, struct queue *q) {
     c->held_adds++;
 }
 
-bool add_ahead_hold(struct add *a) {
+bool add_ahead_hold(struct add *a, void (*turn)(struct task *t)) {
     if (!may_be_added_ahead(a) || a->waited || is_in_a_hurry(a) || !claim_ahead_hold(a->q, &a->row_waiter))
         return false;
-    a->held = true;
-    queue_work(a->q)->adds_ahead.held += (int64_t)a->count;
+    a->row_waiter.ready = turn;
     note_wait(a, a->q);
+    queue_work(a->q)->adds_ahead.held += (int64_t)a->count;
     return true;
 }
 
@@ -67,13 +67,16 @@ bool add_ahead_waits_behind(struct add *a, void (*turn)(struct task *t)) {
     return true;
 }
 
+/* A request that waits behind another is not plain, because it was not counted yet. */
 void add_ahead_unhold(struct add *a) {
-    if (a->held)
+    if (!a->waits)
+        return;
+    if (a->plain)
         queue_work(a->q)->adds_ahead.held -= (int64_t)a->count;
-    if (a->waits && a->req->client != NULL)
+    if (a->req->client != NULL)
         a->req->client->held_adds--;
-    a->waited |= a->waits;
-    a->held = a->waits = false;
+    a->waits = false;
+    a->waited = true;
 }
 
 /* ---- the insert ---- */

@@ -10,8 +10,8 @@
 void add_ahead_count(struct add *a);
 /* a has left adds.accepted. */
 void add_ahead_left(struct add *a);
-/* Called when a is about to be sent. True if it must wait, because there are many jobs ahead: a->row_waiter is ready then. */
-bool add_ahead_hold(struct add *a);
+/* Called when a is about to be sent. True if it must wait, because there are many jobs ahead. Then it goes on with turn(). */
+bool add_ahead_hold(struct add *a, void (*turn)(struct task *t));
 /* Called before a is checked. True if another add of its client waits. Then a waits behind it, and begins with turn(). */
 bool add_ahead_waits_behind(struct add *a, void (*turn)(struct task *t));
 /* a waits no longer. */

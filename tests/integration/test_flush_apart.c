@@ -219,7 +219,7 @@ static void test_wait_is_cancelled_after_config_set(void **state) {
 
 #define MANY 100
 
-/* One write. Two transactions may divide the jobs. */
+/* The client sends all commands in one write. The server may divide them between two transactions. */
 static void send_many(void) {
     char text[MANY * 24] = "";
     size_t len = 0;
@@ -262,36 +262,31 @@ static void test_auto_follows_the_time_of_a_fence(void **state) {
     expect(c, "+OK", "CONFIG SET flush-apart always");
 }
 
-static void test_no_flushes_nothing_apart(void **state) {
+/* Flushes of earlier transactions end before the reply to LPUSH. */
+static void expect_no_flush_apart(void) {
     long long before;
 
-    (void)state;
     let_commits_go();
-    expect(c, "+OK", "CONFIG SET flush-apart no");
-    /* Earlier transactions end before this one. */
     expect(c, ":1", "LPUSH q x");
     before = info_number(c, "flushes_apart");
     expect(c, "\"x\"", "LPOP q");
     send_many();
     expect_many_ids();
     assert_int_equal(info_number(c, "flushes_apart"), before);
+}
+
+static void test_no_flushes_nothing_apart(void **state) {
+    (void)state;
+    expect(c, "+OK", "CONFIG SET flush-apart no");
+    expect_no_flush_apart();
     expect(c, "+OK", "CONFIG SET flush-apart always");
 }
 
-/* Without a durability there is nothing to wait for, and its commits are not flushed. */
+/* A commit with durability async waits for no flush. */
 static void test_async_needs_no_flush(void **state) {
-    long long before;
-
     (void)state;
-    let_commits_go();
     expect(c, "+OK", "CONFIG SET durability async");
-    /* Earlier transactions end before this one. */
-    expect(c, ":1", "LPUSH q x");
-    before = info_number(c, "flushes_apart");
-    expect(c, "\"x\"", "LPOP q");
-    expect(c, ":1", "LPUSH q x");
-    expect(c, "\"x\"", "LPOP q");
-    assert_int_equal(info_number(c, "flushes_apart"), before);
+    expect_no_flush_apart();
     expect(c, "+OK", "CONFIG SET durability remote-flush");
 }
 

@@ -552,6 +552,14 @@ static bool admit(size_t count) {
     return claim_ahead_admit(queue_named("q1"), 0, count);
 }
 
+static struct job add_ahead(const char *body) {
+    struct job job = new_job(body);
+
+    assert_true(admit(1));
+    keep_new(&job);
+    return job;
+}
+
 static bool must_wait_for_room(void) {
     command.is_ready = false;
     row_waiter_init(&command.waiter, &command.task, on_command_ready, NULL);
@@ -560,13 +568,10 @@ static bool must_wait_for_room(void) {
 
 static void test_a_new_job(void **state) {
     struct queue *q = queue_named("q1");
-    struct job job;
 
     (void)state;
     take_all();
-    assert_true(admit(1));
-    job = new_job("new");
-    keep_new(&job);
+    (void)add_ahead("new");
     assert_int_equal(queue_len(q), 1);
     ask(1, "q1");
     assert_replies("1:q1=new");
@@ -645,13 +650,10 @@ static void test_other_adds_come_first(void **state) {
 /* A request that does not wait expects the jobs that are being put back. */
 static void test_a_request_during_a_return(void **state) {
     struct taker *g;
-    struct job job;
 
     (void)state;
     take_all();
-    assert_true(admit(1));
-    job = new_job("new");
-    keep_new(&job);
+    (void)add_ahead("new");
     assert_false(return_jobs());
     g = new_get(1, "q1");
     g->nohang = true;
@@ -720,7 +722,6 @@ static void test_adds_wait_for_room(void **state) {
     queue_work(q)->adds.accepted = 0;
     batch_flush();
     assert_true(command.is_ready);
-    queue_work(q)->adds.accepted = 0;
 }
 
 static void test_adds_do_not_wait_for_long(void **state) {
@@ -753,12 +754,10 @@ static void test_new_jobs_for_another_request(void **state) {
 
     (void)state;
     take_all();
-    assert_true(admit(1));
     other = new_get(1, "q1");
     other->kind = &kind;
     taker_wait(other);
-    job = new_job("new");
-    keep_new(&job);
+    job = add_ahead("new");
     batch_flush();
     /* A statement that puts the job back holds its lease. */
     assert_true(lease_is_held(job.key.id));
