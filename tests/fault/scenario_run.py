@@ -233,6 +233,7 @@ class ScenarioRun:
         self.begin_load()
         self.injector.run(self.schedule)
         self.injector.rest(1.5)
+        until(self.counter_has_risen, 20, f"{self.scenario.counter} rises")
         self.end_load()
         self.judge()
 
@@ -240,6 +241,10 @@ class ScenarioRun:
         options = dict(seed=self.seed, gentle=int(self.scenario.gentle), hands=4 * self.scenario.servers)
         options.update(self.scenario.load)
         self.clients = Clients(self.base, [s.port for s in self.environment.servers], options)
+
+    def counter_has_risen(self):
+        name = self.scenario.counter
+        return not name or any(int(s.info()[name]) > 0 for s in self.environment.live())
 
     def end_load(self):
         self.load_end = now_us()

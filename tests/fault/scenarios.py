@@ -28,6 +28,7 @@ class Scenario:
     load: dict = dataclasses.field(default_factory=dict)
     settings: str = ""          # of Postgres
     options: tuple = ()         # of the servers
+    counter: str = ""           # of INFO: it must have risen at a server at the end of the load
 
 
 def of_kinds(*kinds, count=5, peace=(0.4, 1.2)):
@@ -182,10 +183,10 @@ SCENARIOS = [
     Scenario("flush-apart", "another session flushes each commit, until Postgres ends at once",
              of_kinds("power_cut", "kill_postgres", "terminate_sessions", "kill_postgres", "cancel_statements", "cut",
                       count=8, peace=(0.2, 0.8)), options=FLUSH_APART),
-    Scenario("jobs-ahead", "jobs are added ahead of many consumers, while servers and Postgres end",
+    Scenario("jobs-ahead", "workers take bursts of jobs that are added ahead, while servers and Postgres end",
              of_kinds("kill_server", "kill_postgres", "terminate_sessions", "cut", "power_cut", "cancel_statements",
                       "restart_server", "hold", count=8, peace=(0.4, 1.0)),
-             load={"burst-clients": 8, "rate": 200}),
+             load={"burst-clients": 8, "rate": 200}, counter="jobs_added_ahead"),
     Scenario("mix", "everything that one machine always allows, at random, while vacuum is held back", mix(MIX, 8)),
     Scenario("crowded", "others have all connections of the database, or lock the table",
              of_kinds("take_connections", "maintain", count=6), short=False),

@@ -1,17 +1,16 @@
 /* Jobs added ahead: no job is lost, doubled, out of order, or hidden from other commands. */
 #include "fixture.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-/* Jobs that the producer adds in one write. */
+/* The jobs of a round. The server reads all of their commands in one turn. */
 #define ROUND 50
 #define ROUNDS 8
-/* More than there is room for. */
+/* There is no room for so many jobs ahead. */
 #define MANY (20 * ROUND)
-#define JOBS_MOST 6000
+/* A test adds rounds until the server adds one of them ahead. */
+#define JOBS_MOST 500000
 /* Seconds. A killed server leaves its jobs ahead to the ends of their leases. */
 #define SHORT_RETRY 1
 #define LONG_RETRY 300
@@ -20,22 +19,11 @@ static struct {
     struct wire producer;
     struct wire consumer;
     int added;
-    int taken;                 /* deliveries, of which each has the next number */
+    int taken;
+    bool disordered;           /* a delivery was not that of the next job */
     int deliveries[JOBS_MOST]; /* by the numbers that are the bodies */
     char *ids[JOBS_MOST];
 } flow;
-
-static void server_freeze(void) {
-    int status;
-
-    assert_int_equal(kill(server.pid, SIGSTOP), 0);
-    assert_int_equal(waitpid(server.pid, &status, WUNTRACED), server.pid);
-    assert_true(WIFSTOPPED(status));
-}
-
-static void server_thaw(void) {
-    assert_int_equal(kill(server.pid, SIGCONT), 0);
-}
 
 static void clients_open(void) {
     raw_open(&flow.producer);
@@ -45,7 +33,7 @@ static void clients_open(void) {
 static int start(void **state) {
     (void)state;
     flow.added = flow.taken = 0;
-    memset(flow.deliveries, 0, sizeof flow.deliveries);
+    flow.disordered = false;
     clients_open();
     return 0;
 }
@@ -54,15 +42,15 @@ static int stop(void **state) {
     redisContext *c;
 
     (void)state;
-    server_thaw();
+    server_thaw(&server);
     c = client_open();
     expect(c, "+OK", "CONFIG SET claim-ahead yes");
     redisFree(c);
     wire_close(&flow.producer);
     wire_close(&flow.consumer);
-    for (int i = 0; i < JOBS_MOST; i++) {
+    for (int i = 0; i < flow.added; i++) {
         free(flow.ids[i]);
-        flow.ids[i] = NULL;
+        flow.deliveries[i] = 0;
     }
     return 0;
 }
@@ -92,6 +80,7 @@ static void note_delivery(const struct value *job) {
 
     assert_in_range(number, 0, flow.added - 1);
     assert_string_equal(job->items[1]->text, flow.ids[number]);
+    flow.disordered |= number != flow.taken;
     flow.deliveries[number]++;
     flow.taken++;
 }
@@ -127,41 +116,70 @@ static int read_jobs(void) {
 
 /* The consumer takes what is there while the producer adds a round. The server reads both in one turn. */
 static void add_and_take(const char *queue, int retry) {
-    server_freeze();
+    server_freeze(&server);
     send_adds(queue, ROUND, retry);
     ask_for_jobs(queue);
-    server_thaw();
+    server_thaw(&server);
     read_ids(ROUND);
     (void)read_jobs();
 }
 
-/* Takes all jobs that were added. */
-static void take_all(const char *queue) {
-    for (int tries = 0; flow.taken < flow.added && tries < JOBS_MOST; tries++) {
+/* True if all jobs that were added are taken. */
+static bool takes_all(const char *queue) {
+    if (flow.taken < flow.added) {
         ask_for_jobs(queue);
         (void)read_jobs();
     }
-    assert_int_equal(flow.taken, flow.added);
+    return flow.taken == flow.added;
 }
 
 static long long added_ahead(redisContext *c) {
     return info_number(c, "jobs_added_ahead");
 }
 
-/* True if the whole round was added ahead. After a rest of the queue, that takes some time. */
-static bool is_added_ahead(redisContext *c, const char *queue, int retry) {
+/* The consumer takes jobs. False if the server does not add all of the round ahead, for example because the queue rests. */
+static bool flows(redisContext *c, const char *queue, int retry) {
     long long before = added_ahead(c);
 
     add_and_take(queue, retry);
-    if (added_ahead(c) >= before + ROUND)
-        return true;
-    pause_briefly();
-    return false;
+    return added_ahead(c) >= before + ROUND;
 }
 
 /* Afterwards the last round was added ahead. The jobs may have been put back since. */
 static void flow_until_ahead(redisContext *c, const char *queue, int retry) {
-    EVENTUALLY(is_added_ahead(c, queue, retry));
+    EVENTUALLY(flows(c, queue, retry));
+}
+
+static void flow_and_take_all(redisContext *c, const char *queue, int retry) {
+    flow_until_ahead(c, queue, retry);
+    EVENTUALLY(takes_all(queue));
+}
+
+/* The queue has the jobs of one round, and all of them are ahead. The commands of `last` follow in the same turn. */
+static bool adds_round_ahead(redisContext *c, const char *queue, int retry, const char *last) {
+    long long before;
+
+    flow_and_take_all(c, queue, retry);
+    before = added_ahead(c);
+    server_freeze(&server);
+    send_adds(queue, ROUND, retry);
+    assert_true(wire_send_text(&flow.producer, last));
+    server_thaw(&server);
+    read_ids(ROUND);
+    return added_ahead(c) >= before + ROUND;
+}
+
+static void add_round_ahead(redisContext *c, const char *queue, int retry) {
+    EVENTUALLY(adds_round_ahead(c, queue, retry, ""));
+}
+
+static struct value *ask_producer(const char *commands) {
+    struct value *reply;
+
+    assert_true(wire_send_text(&flow.producer, commands));
+    reply = wire_reply(&flow.producer, EVENTUALLY_MS);
+    assert_non_null(reply);
+    return reply;
 }
 
 static bool drain(const char *queue) {
@@ -190,31 +208,26 @@ static void test_each_job_once(void **state) {
     redisFree(c);
 }
 
-/* The IDs are in the order of the deliveries, although some jobs are claimed, and others are added ahead. */
+/* False if no job was added ahead, or if jobs were put back. While they are put back, later jobs may pass them. */
+static bool rounds_are_in_order(redisContext *c) {
+    long long before = added_ahead(c), released;
+
+    flow_and_take_all(c, "order", LONG_RETRY);
+    released = info_number(c, "jobs_released");
+    flow.disordered = false;
+    for (int i = 0; i < ROUNDS; i++)
+        add_and_take("order", LONG_RETRY);
+    EVENTUALLY(takes_all("order"));
+    return added_ahead(c) > before + ROUND && info_number(c, "jobs_released") == released;
+}
+
+/* Some jobs are claimed, and others are added ahead. */
 static void test_order(void **state) {
     redisContext *c = client_open();
-    int next = 0;
 
     (void)state;
-    flow_until_ahead(c, "order", LONG_RETRY);
-    for (int i = 0; i < ROUNDS; i++) {
-        struct value *reply;
-
-        send_adds("order", ROUND, LONG_RETRY);
-        read_ids(ROUND);
-        next = flow.taken;
-        ask_for_jobs("order");
-        reply = wire_reply(&flow.consumer, EVENTUALLY_MS);
-        assert_non_null(reply);
-        for (size_t k = 0; !reply->null && k < reply->count; k++) {
-            assert_int_equal(atoi(reply->items[k]->items[2]->text), next + (int)k);
-            note_delivery(reply->items[k]);
-        }
-        acknowledge(reply);
-        value_free(reply);
-    }
-    EVENTUALLY(drain("order"));
-    expect_each_once();
+    EVENTUALLY(rounds_are_in_order(c));
+    assert_false(flow.disordered);
     redisFree(c);
 }
 
@@ -263,114 +276,131 @@ static void test_at_most_once(void **state) {
     redisFree(c);
 }
 
-/* The row of a job ahead has a lease, but other commands find the job. Each command follows the adds of the same
- * client. */
-static void expect_after_adds(const char *queue, const char *command, const char *reply) {
+/* DEL acts on all jobs that its client has added, also if it comes in the same turn. */
+static void test_deleted_in_the_same_turn(void **state) {
     redisContext *c = client_open();
 
-    flow_until_ahead(c, queue, LONG_RETRY);
-    take_all(queue);
-    server_freeze();
-    send_adds(queue, ROUND, LONG_RETRY);
-    assert_true(wire_send_text(&flow.producer, text_of("%s\r\n", command)));
-    server_thaw();
-    read_ids(ROUND);
-    raw_expect(&flow.producer, reply);
+    (void)state;
+    (void)adds_round_ahead(c, "now", LONG_RETRY, "DEL now\r\n");
+    raw_expect(&flow.producer, ":1");
+    assert_int_equal(jobs_where("now", "true"), 0);
     redisFree(c);
 }
 
+/* The row of a job ahead has a lease, but other commands find the job. */
 static void test_deleted(void **state) {
+    redisContext *c = client_open();
+
     (void)state;
-    expect_after_adds("deleted", "DEL deleted", ":1");
+    add_round_ahead(c, "deleted", LONG_RETRY);
+    expect(c, ":1", "DEL deleted");
     assert_int_equal(jobs_where("deleted", "true"), 0);
+    redisFree(c);
 }
 
 static void test_popped(void **state) {
-    (void)state;
-    expect_after_adds("popped", "LPOP popped 0", "[]");
-    assert_true(wire_send_text(&flow.producer, text_of("LPOP popped %d\r\n", ROUND)));
-    for (int i = flow.added - ROUND, n = 0; n == 0; n++) {
-        struct value *reply = wire_reply(&flow.producer, EVENTUALLY_MS);
-
-        assert_non_null(reply);
-        assert_int_equal(reply->count, ROUND);
-        for (int k = 0; k < ROUND; k++)
-            assert_int_equal(atoi(reply->items[k]->text), i + k);
-        value_free(reply);
-    }
-    assert_int_equal(jobs_where("popped", "true"), 0);
-}
-
-/* A client transaction takes the jobs, too. */
-static void test_taken_by_exec(void **state) {
-    struct value *reply;
-
-    (void)state;
-    expect_after_adds("exec", "MULTI", "+OK");
-    assert_true(wire_send_text(&flow.producer, text_of("GETJOB COUNT %d FROM exec\r\nEXEC\r\n", ROUND)));
-    raw_expect(&flow.producer, "+QUEUED");
-    reply = wire_reply(&flow.producer, EVENTUALLY_MS);
-    assert_non_null(reply);
-    assert_int_equal(reply->items[0]->count, ROUND);
-    value_free(reply);
-}
-
-/* GETJOB by a pattern takes jobs ahead, too. */
-static void test_taken_by_pattern(void **state) {
-    struct value *reply;
-
-    (void)state;
-    expect_after_adds("pattern-1", "PING", "+PONG");
-    assert_true(wire_send_text(&flow.producer, "GETJOB NOHANG FROM pattern-*\r\n"));
-    reply = wire_reply(&flow.producer, EVENTUALLY_MS);
-    assert_non_null(reply);
-    assert_false(reply->null);
-    assert_int_equal(atoi(reply->items[0]->items[2]->text), flow.added - ROUND);
-    value_free(reply);
-}
-
-/* The lease of a worker begins with the delivery, and its end makes the job ready. */
-static void test_delivered_again(void **state) {
     redisContext *c = client_open();
     struct value *reply;
 
     (void)state;
-    flow_until_ahead(c, "again", SHORT_RETRY);
-    take_all("again");
-    send_adds("again", ROUND, SHORT_RETRY);
-    read_ids(ROUND);
-    ask_for_jobs("again");
-    reply = wire_reply(&flow.consumer, EVENTUALLY_MS);
-    assert_non_null(reply);
-    assert_false(reply->null);
+    add_round_ahead(c, "popped", LONG_RETRY);
+    reply = ask_producer(text_of("LPOP popped %d\r\n", ROUND));
+    assert_int_equal(reply->count, ROUND);
+    for (int i = 0; i < ROUND; i++)
+        assert_int_equal(atoi(reply->items[i]->text), flow.added - ROUND + i);
     value_free(reply);
+    assert_int_equal(jobs_where("popped", "true"), 0);
+    redisFree(c);
+}
+
+static void test_taken_by_exec(void **state) {
+    redisContext *c = client_open();
+    struct value *reply;
+
+    (void)state;
+    add_round_ahead(c, "exec", LONG_RETRY);
+    value_free(ask_producer("MULTI\r\n"));
+    value_free(ask_producer(text_of("GETJOB COUNT %d FROM exec\r\n", ROUND)));
+    reply = ask_producer("EXEC\r\n");
+    assert_int_equal(reply->items[0]->count, ROUND);
+    value_free(reply);
+    redisFree(c);
+}
+
+static void test_taken_by_pattern(void **state) {
+    redisContext *c = client_open();
+    struct value *reply;
+
+    (void)state;
+    add_round_ahead(c, "pattern-1", LONG_RETRY);
+    reply = ask_producer("GETJOB NOHANG FROM pattern-*\r\n");
+    assert_false(reply->null);
+    assert_int_equal(atoi(reply->items[0]->items[2]->text), flow.added - ROUND);
+    value_free(reply);
+    redisFree(c);
+}
+
+/* The end of the lease makes a job ready that a worker did not acknowledge. */
+static void test_delivered_again(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    add_round_ahead(c, "again", SHORT_RETRY);
+    value_free(ask_producer(text_of("GETJOB NOHANG COUNT %d FROM again\r\n", ROUND)));
     EVENTUALLY(drain("again"));
     for (int i = 0; i < flow.added; i++)
         assert_true(flow.deliveries[i] >= 1);
     redisFree(c);
 }
 
-static bool are_some_held(redisContext *c, const char *queue) {
+/* The producer adds more jobs than there is room for. The commands of `last` follow in the same turn. False if no add waits. */
+static bool adds_wait(redisContext *c, const char *queue, const char *last) {
     long long held = info_number(c, "adds_held");
 
-    flow_until_ahead(c, queue, LONG_RETRY);
-    take_all(queue);
-    server_freeze();
+    server_freeze(&server);
     send_adds(queue, MANY, LONG_RETRY);
-    server_thaw();
+    assert_true(wire_send_text(&flow.producer, last));
+    server_thaw(&server);
     read_ids(MANY);
-    take_all(queue);
     return info_number(c, "adds_held") > held;
 }
 
-/* The producer is faster than the consumer: its requests wait, then they are added as usual. */
+static bool adds_wait_and_jobs_are_taken(redisContext *c, const char *queue) {
+    bool waits;
+
+    flow_and_take_all(c, queue, LONG_RETRY);
+    waits = adds_wait(c, queue, "");
+    EVENTUALLY(takes_all(queue));
+    return waits;
+}
+
 static void test_more_than_there_is_room_for(void **state) {
     redisContext *c = client_open();
 
     (void)state;
-    EVENTUALLY(flow.added + 2 * MANY < JOBS_MOST && are_some_held(c, "room"));
+    EVENTUALLY(adds_wait_and_jobs_are_taken(c, "room"));
     EVENTUALLY(drain("room"));
     expect_each_once();
+    redisFree(c);
+}
+
+/* DEL comes while adds of its client wait. */
+static bool deletes_after_adds_that_wait(redisContext *c) {
+    bool waits;
+
+    flow_and_take_all(c, "waiting", LONG_RETRY);
+    waits = adds_wait(c, "waiting", "DEL waiting\r\n");
+    raw_expect(&flow.producer, ":1");
+    assert_int_equal(jobs_where("waiting", "true"), 0);
+    flow.taken = flow.added;
+    return waits;
+}
+
+static void test_deleted_after_adds_that_wait(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    EVENTUALLY(deletes_after_adds_that_wait(c));
     redisFree(c);
 }
 
@@ -393,31 +423,32 @@ static int added_before_second(struct wire *events) {
     }
 }
 
-/* The commands of a client act in their order, also if the first ones wait, and the last one names another queue. */
-static void test_adds_behind(void **state) {
-    redisContext *c = client_open();
+/* The last command names another queue. False if no add waits. */
+static bool add_behind_comes_last(redisContext *c) {
     struct wire events;
-    struct value *reply;
+    bool waits;
 
-    (void)state;
     raw_open(&events);
-    expect(c, "+OK", "QCONFIG first SET events 1");
-    expect(c, "+OK", "QCONFIG second SET events 1");
-    flow_until_ahead(c, "first", LONG_RETRY);
-    take_all("first");
+    flow_and_take_all(c, "first", LONG_RETRY);
     assert_true(wire_words(&events, "SUBSCRIBE", "__job__:first", "__job__:second", NULL));
     value_free(wire_reply(&events, EVENTUALLY_MS));
     value_free(wire_reply(&events, EVENTUALLY_MS));
-    server_freeze();
-    send_adds("first", MANY, LONG_RETRY);
-    assert_true(wire_send_text(&flow.producer, "ADDJOB second last 0 RETRY 0\r\n"));
-    server_thaw();
-    read_ids(MANY);
-    reply = wire_reply(&flow.producer, EVENTUALLY_MS);
-    assert_non_null(reply);
-    value_free(reply);
+    waits = adds_wait(c, "first", "ADDJOB second last 0 RETRY 0\r\n");
+    value_free(wire_reply(&flow.producer, EVENTUALLY_MS));
     assert_int_equal(added_before_second(&events), MANY);
     wire_close(&events);
+    EVENTUALLY(takes_all("first"));
+    return waits;
+}
+
+/* The commands of a client act in their order, also if the first ones wait. */
+static void test_adds_behind(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    expect(c, "+OK", "QCONFIG first SET events 1");
+    expect(c, "+OK", "QCONFIG second SET events 1");
+    EVENTUALLY(add_behind_comes_last(c));
     redisFree(c);
 }
 
@@ -458,14 +489,17 @@ static void test_killed(void **state) {
 /* The session that adds is lost while many jobs are on their way. */
 static void test_a_lost_session(void **state) {
     redisContext *c = client_open();
+    long long ended;
+    bool arrived;
 
     (void)state;
-    flow_until_ahead(c, "lost", SHORT_RETRY);
+    flow_and_take_all(c, "lost", SHORT_RETRY);
     writers_stop();
     send_adds("lost", ROUND, SHORT_RETRY);
-    expect(c, "+PONG", "PING");
-    assert_true(sessions_end("write") > 0);
+    arrived = WAIT_UNTIL(raw_has_request(&flow.producer, c), EVENTUALLY_MS);
+    ended = sessions_end("write");
     writers_go_on();
+    assert_true(arrived && ended > 0);
     read_ids(ROUND);
     EVENTUALLY(drain("lost"));
     for (int i = 0; i < flow.added; i++)
@@ -484,12 +518,14 @@ int main(void) {
         TEST(test_put_back),
         TEST(test_switched_off),
         TEST(test_at_most_once),
+        TEST(test_deleted_in_the_same_turn),
         TEST(test_deleted),
         TEST(test_popped),
         TEST(test_taken_by_exec),
         TEST(test_taken_by_pattern),
         TEST(test_delivered_again),
         TEST(test_more_than_there_is_room_for),
+        TEST(test_deleted_after_adds_that_wait),
         TEST(test_adds_behind),
         TEST(test_a_lost_session),
         TEST(test_stopped),

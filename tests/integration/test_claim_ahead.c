@@ -1,10 +1,8 @@
 /* Claim ahead: many clients take single jobs of a backlog. No job is lost, doubled, or delivered after its deletion. */
 #include "fixture.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define CONSUMERS 24
 #define JOBS 1000
@@ -74,14 +72,10 @@ static void note_delivery(int consumer, const struct value *job) {
 
 /* The server reads the commands in one turn, so it claims for all of them together. */
 static void ask_for_jobs(const char *queue) {
-    int status;
-
-    assert_int_equal(kill(server.pid, SIGSTOP), 0);
-    assert_int_equal(waitpid(server.pid, &status, WUNTRACED), server.pid);
-    assert_true(WIFSTOPPED(status));
+    server_freeze(&server);
     for (int i = 0; i < CONSUMERS; i++)
         assert_true(wire_words(&ahead.consumers[i], "GETJOB", "NOHANG", "FROM", queue, NULL));
-    assert_int_equal(kill(server.pid, SIGCONT), 0);
+    server_thaw(&server);
 }
 
 static int read_deliveries(void) {

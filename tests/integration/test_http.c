@@ -578,13 +578,13 @@ static void test_requests_at_once(void **state) {
     (void)state;
     for (int i = 0; i < AT_ONCE; i++)
         wire_open(&w[i], "127.0.0.1", http_port);
-    assert_int_equal(kill(s.pid, SIGSTOP), 0);
+    server_freeze(&s);
     for (int i = 0; i < AT_ONCE; i++)
         wire_send_text(&w[i], i % 2 ? "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
                                     : "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     for (int i = 0; i < AT_ONCE; i += 3)
         wire_reset(&w[i]);
-    assert_int_equal(kill(s.pid, SIGCONT), 0);
+    server_thaw(&s);
     for (int i = 0; i < AT_ONCE; i++) {
         if (i % 3 == 0)
             continue;
@@ -620,11 +620,11 @@ static void test_client_that_has_gone(void **state) {
     (void)state;
     expect(c, "+OK", "CONFIG SET maxclients-per-address 5");
     expect(c, "+OK", "CONFIG SET protected-mode no");
-    assert_int_equal(kill(s.pid, SIGSTOP), 0);
+    server_freeze(&s);
     wire_open(&w, "127.0.0.1", http_port);
     wire_send_text(&w, "GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     wire_reset(&w);
-    assert_int_equal(kill(s.pid, SIGCONT), 0);
+    server_thaw(&s);
     expect(c, "+PONG", "PING");
     wire_open(&w, "127.0.0.1", http_port);
     wire_send_text(&w, "GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");

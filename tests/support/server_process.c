@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "wait.h"
@@ -209,6 +210,18 @@ void server_kill(struct server *s) {
     kill(s->pid, SIGKILL);
     wait_exit(s->pid, STOP_MS);
     s->pid = 0;
+}
+
+void server_freeze(const struct server *s) {
+    int status;
+
+    if (kill(s->pid, SIGSTOP) != 0 || waitpid(s->pid, &status, WUNTRACED) != s->pid || !WIFSTOPPED(status))
+        die("the server does not stop");
+}
+
+void server_thaw(const struct server *s) {
+    if (s->pid != 0)
+        kill(s->pid, SIGCONT);
 }
 
 bool server_running(struct server *s) {

@@ -43,6 +43,9 @@ void server_resume_uncounted(struct server *s);
 /* SIGTERM: waits for the end, and gives the exit status (-1: had to be killed). */
 int server_stop(struct server *s);
 void server_kill(struct server *s);
+/* SIGSTOP and SIGCONT: what clients send between them, the server reads in one turn. */
+void server_freeze(const struct server *s);
+void server_thaw(const struct server *s);
 /* Is the process still there? Reaps it when not. */
 bool server_running(struct server *s);
 

@@ -1,4 +1,4 @@
-/* Claim ahead: which jobs are claimed ahead, which requests get them, and when the jobs are put back. */
+/* Jobs ahead: which jobs are claimed or added ahead, which requests get them, and when the jobs are put back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -552,6 +552,14 @@ static bool admit(size_t count) {
     return claim_ahead_admit(queue_named("q1"), 0, count);
 }
 
+static bool would_admit(int16_t rank) {
+    bool is_admitted = claim_ahead_admit(queue_named("q1"), rank, 1);
+
+    if (is_admitted)
+        claim_ahead_ended(queue_named("q1"), 1);
+    return is_admitted;
+}
+
 static struct job add_ahead(const char *body) {
     struct job job = new_job(body);
 
@@ -588,7 +596,7 @@ static void test_new_jobs_of_a_slow_queue(void **state) {
         fake_commit_all();
     }
     getter_replies();
-    assert_false(admit(1));
+    assert_false(would_admit(0));
 }
 
 /* A job that is ready, or that is being added without a lease, is delivered before a new one. A claim takes it, and then
@@ -599,15 +607,14 @@ static void test_other_jobs_come_first(void **state) {
     (void)state;
     take_all();
     queue_work(q)->adds.sent = 1;
-    assert_false(admit(1));
+    assert_false(would_admit(0));
     queue_work(q)->adds.sent = 0;
     insert_job("q1", 0);
     batch_flush();
     fake_commit_round();
-    assert_false(admit(1));
+    assert_false(would_admit(0));
     assert_int_equal(flush_claims(), 1);
-    assert_true(admit(1));
-    claim_ahead_ended(q, 1);
+    assert_true(would_admit(0));
     fake_commit_all();
     assert_int_equal(q->counters.ahead, 1);
     ask(1, "q1");
@@ -622,14 +629,13 @@ static void test_a_redelivered_job_comes_first(void **state) {
     take_all();
     assert_true(again->leased);
     fake_end_lease(again);
-    assert_false(admit(1));
+    assert_false(would_admit(0));
     assert_false(must_wait_for_room());
     assert_int_equal(flush_claims(), 0);
     ask(1, "q1");
     fake_commit_all();
     assert_replies("1:q1=0");
-    assert_true(admit(1));
-    claim_ahead_ended(queue_named("q1"), 1);
+    assert_true(would_admit(0));
 }
 
 /* An add of another kind may be older, and its insert may come later in the transaction. */
@@ -640,10 +646,9 @@ static void test_other_adds_come_first(void **state) {
     take_all();
     queue_work(q)->adds.accepted = 2;
     queue_work(q)->adds_ahead.plain = 1;
-    assert_false(admit(1));
+    assert_false(would_admit(0));
     queue_work(q)->adds_ahead.plain = 2;
-    assert_true(admit(1));
-    claim_ahead_ended(q, 1);
+    assert_true(would_admit(0));
     queue_work(q)->adds.accepted = queue_work(q)->adds_ahead.plain = 0;
 }
 
@@ -687,11 +692,10 @@ static void test_new_jobs_have_one_rank(void **state) {
     (void)state;
     take_all();
     assert_true(claim_ahead_admit(q, 0, 1));
-    assert_false(claim_ahead_admit(q, 1, 1));
-    assert_false(claim_ahead_admit(q, -1, 1));
+    assert_false(would_admit(1));
+    assert_false(would_admit(-1));
     claim_ahead_ended(q, 1);
-    assert_true(claim_ahead_admit(q, 1, 1));
-    claim_ahead_ended(q, 1);
+    assert_true(would_admit(1));
 }
 
 /* The jobs of four transactions, and as many again for adds that were accepted before. */
@@ -704,8 +708,7 @@ static void test_room_for_new_jobs(void **state) {
         count++;
     assert_in_range(count, 8 * TAKEN_AFTERWARDS, 8 * TAKEN);
     claim_ahead_ended(queue_named("q1"), count);
-    assert_true(admit(1));
-    claim_ahead_ended(queue_named("q1"), 1);
+    assert_true(would_admit(0));
 }
 
 static void test_adds_wait_for_room(void **state) {
@@ -743,7 +746,7 @@ static void test_new_jobs_after_a_return(void **state) {
     (void)state;
     take_all();
     assert_true(return_jobs());
-    assert_false(admit(1));
+    assert_false(would_admit(0));
 }
 
 /* The first waiter is no GETJOB, so the new jobs are put back for it. */
