@@ -30,7 +30,7 @@
     X(claims_empty, "Claims that returned nothing.")                              \
     X(jobs_claimed_ahead, "Jobs that GETJOB took from the jobs ahead.")           \
     X(jobs_added_ahead, "Jobs added ahead of the next GETJOBs.")                  \
-    X(adds_held, "ADDJOBs that waited for room among the jobs ahead.")            \
+    X(adds_held, "ADDJOBs and pushes that waited for room among the jobs ahead.") \
     X(transactions, "Transactions sent.")                                         \
     X(transactions_failed, "Transactions that failed.")                           \
     X(flushes_apart, "Flushes of transactions by another session.")               \

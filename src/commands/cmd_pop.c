@@ -158,7 +158,7 @@ static void pop_start(struct list_take *t) {
     taker_begin(taker);
 }
 
-/* The rows of jobs ahead have leases, but no client has the jobs. False: pop_begin() runs again later. */
+/* Puts back the jobs ahead, because a pop does not find their leased rows. False: pop_begin() runs again later. */
 static bool are_jobs_back(struct list_take *t) {
     for (size_t i = 0; i < t->key_count; i++) {
         struct queue *q = queue_find(t->keys[i]);

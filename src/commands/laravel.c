@@ -239,8 +239,8 @@ static void on_jobs_back(struct task *t) {
         laravel_pop_begin(r, queue_get(r->argv[3]));
 }
 
-/* GETJOB with a name like mail*1 is a pattern, and patterns match only queues that the user may read. Here the name is that
- * of a queue. The taker takes no jobs ahead, so they are put back. */
+/* GETJOB with a name like mail*1 is a pattern, and patterns match only queues that the user may read. laravel_pop()
+ * takes the name as that of a queue. Its taker cannot take jobs ahead, so the server puts them back first. */
 void laravel_pop(struct req *r) {
     struct laravel_pop *p = r->data;
     struct queue *q;

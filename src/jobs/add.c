@@ -210,7 +210,8 @@ static size_t add_encode_from(struct params *p, struct task *t, size_t from) {
     return i;
 }
 
-/* Leased jobs have a statement of their own, and a common end of the leases. That of jobs ahead is later. */
+/* Leased jobs have a statement of their own, and a common end of the leases. The leases of jobs ahead end later, so these have
+ * another one. */
 static bool add_shape(const struct task *t, struct op_shape *shape) {
     const struct add *a = add_of(t);
     const struct add_options *o = &a->opt;

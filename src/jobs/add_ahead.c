@@ -23,14 +23,14 @@ void add_ahead_left(struct add *a) {
     a->plain = false;
 }
 
-/* A job that may exist, or that will be removed, is not kept. */
+/* A job is not added ahead if an earlier transaction may have inserted it, or if its client has given up. */
 static bool may_be_added_ahead(const struct add *a) {
     return a->plain && !a->again && !a->given_up;
 }
 
 /* ---- waiting ---- */
 
-/* The wait may be as long as such a timeout. */
+/* A request with a short timeout does not wait, because the wait might use up the timeout. */
 static bool is_in_a_hurry(const struct add *a) {
     return a->timeout_ms > 0 && a->timeout_ms < 10 * CLAIM_AHEAD_HOLD_US / US_PER_MS;
 }
@@ -67,7 +67,7 @@ bool add_ahead_waits_behind(struct add *a, void (*turn)(struct task *t)) {
     return true;
 }
 
-/* A request that waits behind another is not plain, because it was not counted yet. */
+/* add_ahead_count() sets plain. It has not been called for a request that waits behind another one. */
 void add_ahead_unhold(struct add *a) {
     if (!a->waits)
         return;

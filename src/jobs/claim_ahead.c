@@ -15,8 +15,8 @@
 #include "queue/lease.h"
 #include "queue/queue_ready.h"
 
-/* Jobs are ahead only if the requests of one transaction take so many. For claims ahead of a backlog, each of these
- * requests takes one job. */
+/* The server keeps jobs ahead only if the requests of one transaction take this number of jobs. For claims of a backlog, only
+ * requests for one job count. */
 #define TAKEN_LEAST 8
 /* The most jobs ahead of one queue that claims of a backlog bring, and their most bytes. Jobs that are being claimed
  * count. */
@@ -25,14 +25,15 @@
 /* The most jobs ahead of one queue before adds wait, and their most bytes. Jobs that are being added count. */
 #define ADDED_MOST 4096
 #define ADDED_BYTES_MOST (4 * 1024 * 1024)
-/* Adds that do not wait may bring this many times the limit. They were accepted before, or have waited long enough. */
+/* Adds that do not wait may bring this many times the limit. The server accepted them before the limit was reached, or they
+ * have waited for CLAIM_AHEAD_HOLD_US. */
 #define ADDED_EXCESS 2
 /* The most bytes of the jobs ahead of all queues. */
 #define BYTES_MOST (16 * 1024 * 1024)
 /* The most queues with jobs ahead. Each plan looks at all of them. */
 #define QUEUES_MOST 256
-/* The server plans this number of transactions after a rest before it adds jobs ahead. A command that came before then finds
- * new jobs queued. */
+/* The server plans this number of transactions after a rest before it adds jobs ahead. So a command that
+ * arrived before a new job finds that job queued. */
 #define PLANS_LEAST 2
 /* When jobs ahead were put back, their queue rests: first for REST_US, and twice as long after each rest in which fewer
  * than GIVEN_LEAST times as many jobs were given. */
@@ -56,13 +57,13 @@ struct claim_ahead {
     size_t coming;       /* rows of claims and inserts that have not ended */
     size_t returning;    /* jobs that are being put back */
     struct list waiters; /* struct row_waiter: commands that wait until both are 0 */
-    struct list held;    /* struct row_waiter: adds that wait for room */
-    struct timer hold;   /* set while there are some */
+    struct list held;    /* struct row_waiter: adds that wait for room, and those behind them */
+    struct timer hold;   /* set while `held` is not empty */
     int16_t rank;        /* of the jobs that were added ahead last */
     size_t taken;        /* jobs for GETJOBs of this queue alone since the last transaction was planned */
     size_t taken_singly; /* the part for GETJOBs of one job each */
     size_t flow;         /* taken, estimated from the transactions before: rises at once, falls slowly */
-    size_t single_flow;  /* the same of taken_singly */
+    size_t single_flow;  /* the estimate for taken_singly */
     unsigned plans;      /* transactions that were planned since the last rest */
     struct follow_up return_jobs; /* while returning is not 0: GETJOB NOHANG waits for it */
     struct list *inserted;        /* in jobs, where the last job was inserted; or the head */
@@ -166,8 +167,8 @@ static bool is_before(const struct claim_ahead *a, const struct list *node, cons
     return node != &a->jobs && !is_after(a, node, h);
 }
 
-/* A claim may bring jobs that are older than those that were added ahead. Jobs arrive in the order of their keys, so the
- * search begins at the last one. */
+/* A claim may bring a job that is older than a job ahead. The jobs of one claim or insert arrive in the order of their keys.
+ * So the search begins at `inserted`. */
 static void insert_in_order(struct claim_ahead *a, struct ahead_job *h) {
     struct list *at = a->inserted != &a->jobs ? a->inserted : a->jobs.prev;
 
@@ -213,7 +214,7 @@ static void claim_ahead_rest(struct claim_ahead *a, int64_t us) {
     a->rest_until = clock_mono() + us;
 }
 
-/* While a command waits for the jobs ahead, no more are claimed, so that its wait ends. */
+/* While a command waits for the jobs ahead, no more are claimed or added, so that its wait ends. */
 static bool claim_ahead_rests(const struct claim_ahead *a) {
     return a->rest_until > clock_mono() || !list_empty(&a->waiters);
 }
@@ -224,7 +225,7 @@ static int64_t next_rest_us(const struct claim_ahead *a, size_t returned) {
     return 2 * a->rest_us < REST_MOST_US ? 2 * a->rest_us : REST_MOST_US;
 }
 
-/* Puts back the jobs ahead. Jobs that are being claimed are put back when they arrive. */
+/* Puts back the jobs ahead. Jobs that are being claimed or added are put back when they arrive. */
 static void claim_ahead_end(struct claim_ahead *a) {
     size_t count = a->count;
 
@@ -360,13 +361,14 @@ static size_t most_added(const struct claim_ahead *a) {
     return most < 4 * a->flow ? most : 4 * a->flow;
 }
 
-/* Rows that are claimed ahead are behind the scan position. So requests take the jobs that became ready before it. */
+/* A claim ahead reads only rows after the scan position. It does not find a job that became ready before that position. So no
+ * job is added ahead until requests have taken such jobs. */
 static bool may_add(const struct claim_ahead *a) {
     return a->flow >= TAKEN_LEAST && a->plans >= PLANS_LEAST && a->q->scan.key_count == 0 && may_have_more(a);
 }
 
-/* Jobs are added ahead only if all others are ahead or will be. So a claim takes the last ones that are not, if all of them
- * fit in the transaction. Inserts that are under way end before that claim. */
+/* A job is added ahead only if each other job of the queue is ahead or is being claimed. So one claim takes the remaining
+ * jobs, if all of them fit in the transaction. Inserts that are under way end before that claim. */
 static size_t rows_of_others(const struct claim_ahead *a) {
     const struct queue_work *w = a->q->work;
     int64_t rows = queue_unclaimed(a->q);
@@ -394,7 +396,7 @@ bool claim_ahead_admit(struct queue *q, int16_t rank, size_t count) {
     return true;
 }
 
-/* Without jobs that wait for room. */
+/* Jobs that wait for room do not count. */
 static bool has_room(const struct claim_ahead *a) {
     const struct queue_work *w = a->q->work;
     int64_t has = (int64_t)(a->count + a->coming) - w->adds_ahead.sent;
@@ -584,7 +586,7 @@ bool claim_ahead_give_new(struct taker *taker) {
 
 /* ---- returning ---- */
 
-/* If there are none, the queue does not rest. The jobs of the next transaction are not added ahead. */
+/* If the queue has no jobs ahead, it does not rest. The next transaction then adds no jobs ahead. */
 static void put_back_and_rest(struct queue *q) {
     if (q->ahead == NULL)
         return;

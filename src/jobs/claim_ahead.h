@@ -13,7 +13,7 @@
  * - It is claimed ahead. When many clients take single jobs of a backlog, the claims also lease the jobs that the next
  *   GETJOBs will take.
  * - It is added ahead (add_ahead.h). While clients take all jobs of a queue, a new job is inserted with a lease, and needs no
- *   claim. If producers are faster for a moment, ADDJOB waits for clients to take jobs, at most CLAIM_AHEAD_HOLD_US.
+ *   claim. If many jobs are ahead, ADDJOB waits until clients take some. It waits at most CLAIM_AHEAD_HOLD_US.
  *
  * The row of a job ahead has a lease, so commands with its ID find an active job. The counters of the queue count it as
  * queued (lease_add_ahead()). Its lease begins when a client gets it. If no GETJOB takes the job within
@@ -32,12 +32,12 @@ void claim_ahead_note(struct queue *q, size_t jobs, size_t singly);
 /* Called when a transaction is planned, after claim_ahead_note(). Calls plan() for the rows to claim ahead. plan()
  * returns the rows that fit in the transaction. Call claim_ahead_ended() when the claim of these rows ends. */
 void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows));
-/* May this number of new jobs with this rank be added ahead? If true, call claim_ahead_ended() when their insert ends. */
+/* True if this number of new jobs with this rank is added ahead. Then call claim_ahead_ended() when their insert ends. */
 bool claim_ahead_admit(struct queue *q, int16_t rank, size_t count);
-/* Must a request that adds jobs wait, because there are many jobs ahead? If true, w is ready when there are fewer, and at most
- * CLAIM_AHEAD_HOLD_US later. */
+/* True if a request that adds jobs must wait for room among the jobs ahead. w is ready when there is room, or after
+ * CLAIM_AHEAD_HOLD_US. */
 bool claim_ahead_hold(struct queue *q, struct row_waiter *w);
-/* w waits behind the requests for which claim_ahead_hold() was true. There must be one. */
+/* w waits behind the requests for which claim_ahead_hold() was true. The queue must have such a request. */
 void claim_ahead_hold_behind(struct queue *q, struct row_waiter *w);
 /* A claim or an insert of this number of rows has ended. It may have brought fewer jobs. */
 void claim_ahead_ended(struct queue *q, size_t rows);
@@ -55,8 +55,8 @@ bool claim_ahead_give_rest(struct taker *taker);
 /* claim_ahead_give(), or claim_ahead_give_rest() if the queues have no other ready jobs. For a request that arrives,
  * before taker_begin(). */
 bool claim_ahead_give_new(struct taker *taker);
-/* Puts back the jobs ahead of q, and claims none for a time. Called before a command about all queued jobs of q. False: it
- * must wait. w is ready when all these jobs are back, and those of a claim that is under way. */
+/* Puts back the jobs ahead of q, and claims and adds none for a time. Called before a command about all queued jobs of q.
+ * False: the command must wait. w is ready when these jobs are back, and those of claims and inserts that are under way. */
 bool claim_ahead_return(struct queue *q, struct row_waiter *w) MUST_CHECK;
 /* A job of q became ready. If it comes before a job ahead, the jobs ahead are put back. */
 void claim_ahead_note_ready(struct queue *q, struct job_key key);

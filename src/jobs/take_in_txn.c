@@ -85,7 +85,7 @@ static struct queue *get_in_txn_find_queue(struct req *r, struct slice name) {
     return queue_get((struct slice){ plain, glob_unescape(name, plain) });
 }
 
-/* The rows of jobs ahead have leases, but no client has the jobs. */
+/* Puts back the jobs ahead first, because the statement does not find their leased rows. */
 static void get_in_txn_settle(struct take_in_txn *n) {
     for (size_t i = 0; i < n->count; i++)
         if (!claim_ahead_return(n->queues[i], &n->row_waiter))

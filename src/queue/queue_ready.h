@@ -17,8 +17,8 @@ int64_t queue_budget(const struct queue *q);
 /* May a request get a job now, by a claim or from the jobs ahead? */
 bool queue_may_give(const struct queue *q);
 
-/* The ready jobs, and the jobs that are being added, that no sent or planned claim takes. Jobs ahead and jobs that are
- * added ahead do not count. INT64_MAX while the counters are suspect or incomplete. */
+/* The ready jobs and the jobs that are being added, without those that a sent or planned claim takes. Jobs ahead and jobs that
+ * are added ahead do not count. INT64_MAX while the counters are suspect or incomplete. */
 int64_t queue_unclaimed(const struct queue *q);
 /* True if the counters show a ready job beside those that sent and planned claims take, or if they are suspect or
  * incomplete. */

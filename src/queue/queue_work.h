@@ -42,11 +42,11 @@ struct queue_adds {
     int64_t of_started;   /* requests that depend on whether a job was delivered */
 };
 
-/* The part of these jobs that is added ahead, or may be; add_ahead.h.
+/* The accepted jobs that are added ahead or may be added ahead; add_ahead.h.
  * Written by add_ahead.c. */
 struct queue_adds_ahead {
     int64_t plain; /* accepted jobs that may be added ahead */
-    int64_t held;  /* the part of them that waits, because there are many jobs ahead */
+    int64_t held;  /* the part of them that waits for room among the jobs ahead */
     int64_t sent;  /* the part of them that is sent with a lease */
 };
 
