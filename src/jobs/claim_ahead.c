@@ -167,8 +167,8 @@ static bool is_before(const struct claim_ahead *a, const struct list *node, cons
     return node != &a->jobs && !is_after(a, node, h);
 }
 
-/* A claim may bring a job that is older than a job ahead. The jobs of one claim or insert arrive in the order of their keys.
- * So the search begins at `inserted`. */
+/* A claim may bring a job that is older than a job ahead. The jobs of a claim or insert arrive in the order of their keys, so
+ * the search begins at the job before. */
 static void insert_in_order(struct claim_ahead *a, struct ahead_job *h) {
     struct list *at = a->inserted != &a->jobs ? a->inserted : a->jobs.prev;
 
