@@ -850,6 +850,8 @@ static void add_insert(struct add *a) {
         queue_work(a->q)->adds.of_started++;
     if (!add_is_delayed(a))
         add_count_accepted(a->q, (int64_t)a->count);
+    if (a->opt.retry == 0 || a->opt.attempts == 1)
+        claim_ahead_note_once(a->q);
     if (add_op_of(a) == &op_add_jobs)
         add_ahead_count(a);
     if (add_open_or_wait(a))

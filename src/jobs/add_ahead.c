@@ -47,23 +47,32 @@ static void note_wait(struct add *a, struct queue *q) {
     c->held_adds++;
 }
 
+static bool is_behind(const struct add *a) {
+    return a->req->client != NULL && a->req->client->held_adds > 0;
+}
+
 bool add_ahead_hold(struct add *a, void (*turn)(struct task *t)) {
-    if (!may_be_added_ahead(a) || a->waited || is_in_a_hurry(a) || !claim_ahead_hold(a->q, &a->row_waiter))
+    struct queue *q = is_behind(a) ? a->req->client->held_by : a->q;
+
+    if (a->waited)
+        return false;
+    if (is_behind(a))
+        claim_ahead_hold_behind(q, &a->row_waiter);
+    else if (!may_be_added_ahead(a) || is_in_a_hurry(a) || !claim_ahead_hold(q, a->count, &a->row_waiter))
         return false;
     a->row_waiter.ready = turn;
-    note_wait(a, a->q);
-    queue_work(a->q)->adds_ahead.held += (int64_t)a->count;
+    note_wait(a, q);
+    if (a->plain)
+        queue_work(a->q)->adds_ahead.held += (int64_t)a->count;
     return true;
 }
 
 bool add_ahead_waits_behind(struct add *a, void (*turn)(struct task *t)) {
-    const struct client *c = a->req->client;
-
-    if (c == NULL || c->held_adds == 0)
+    if (!is_behind(a))
         return false;
     row_waiter_init(&a->row_waiter, &a->req->task, turn, NULL);
-    claim_ahead_hold_behind(c->held_by, &a->row_waiter);
-    note_wait(a, c->held_by);
+    claim_ahead_hold_behind(a->req->client->held_by, &a->row_waiter);
+    note_wait(a, a->req->client->held_by);
     return true;
 }
 

@@ -8,7 +8,7 @@
 
 /* a was accepted, and has the operation of ordinary jobs. Counts it in adds_ahead.plain of its queue if it is suitable. */
 void add_ahead_count(struct add *a);
-/* a has left adds.accepted. */
+/* a has left adds.accepted, or its jobs may not be added ahead any more. */
 void add_ahead_left(struct add *a);
 /* Called when a is about to be sent. True if it must wait, because there are many jobs ahead. Then it goes on with turn(). */
 bool add_ahead_hold(struct add *a, void (*turn)(struct task *t));

@@ -52,19 +52,22 @@ struct ahead_job {
 struct claim_ahead {
     struct queue *q;
     struct list in_all;
-    struct list jobs;    /* struct ahead_job, in the order of their keys */
-    size_t count;        /* their number */
-    size_t coming;       /* rows of claims and inserts that have not ended */
-    size_t returning;    /* jobs that are being put back */
-    struct list waiters; /* struct row_waiter: commands that wait until both are 0 */
-    struct list held;    /* struct row_waiter: adds that wait for room, and those behind them */
-    struct timer hold;   /* set while `held` is not empty */
-    int16_t rank;        /* of the jobs that were added ahead last */
-    size_t taken;        /* jobs for GETJOBs of this queue alone since the last transaction was planned */
-    size_t taken_singly; /* the part for GETJOBs of one job each */
-    size_t flow;         /* taken, estimated from the transactions before: rises at once, falls slowly */
-    size_t single_flow;  /* the estimate for taken_singly */
-    unsigned plans;      /* transactions that were planned since the last rest */
+    struct list jobs;      /* struct ahead_job, in the order of their keys */
+    size_t count;          /* their number */
+    size_t coming;         /* rows of claims and inserts that have not ended */
+    size_t returning;      /* jobs that are being put back */
+    struct list waiters;   /* struct row_waiter: commands that wait until both are 0 */
+    struct list held;      /* struct row_waiter: adds that wait for room, and those behind them */
+    struct timer hold;     /* set while `held` is not empty */
+    size_t had_room;       /* adds that left `held` because there was room, since the timer was set */
+    int64_t no_hold_until; /* clock_mono(); until then no add waits */
+    int64_t no_hold_us;    /* the length of that time; 0: the last adds did not wait in vain */
+    int16_t rank;          /* of the jobs that were added ahead last */
+    size_t taken;          /* jobs for GETJOBs of this queue alone since the last transaction was planned */
+    size_t taken_singly;   /* the part for GETJOBs of one job each */
+    size_t flow;           /* taken, estimated from the transactions before: rises at once, falls slowly */
+    size_t single_flow;    /* the estimate for taken_singly */
+    unsigned plans;        /* transactions that were planned since the last rest */
     struct follow_up return_jobs; /* while returning is not 0: GETJOB NOHANG waits for it */
     struct list *inserted;        /* in jobs, where the last job was inserted; or the head */
     bool used;                    /* since the last look */
@@ -219,10 +222,12 @@ static bool claim_ahead_rests(const struct claim_ahead *a) {
     return a->rest_until > clock_mono() || !list_empty(&a->waiters);
 }
 
+static int64_t twice_as_long(int64_t rest_us) {
+    return rest_us == 0 ? REST_US : int64_least(2 * rest_us, REST_MOST_US);
+}
+
 static int64_t next_rest_us(const struct claim_ahead *a, size_t returned) {
-    if (a->rest_us == 0 || a->given >= GIVEN_LEAST * returned)
-        return REST_US;
-    return 2 * a->rest_us < REST_MOST_US ? 2 * a->rest_us : REST_MOST_US;
+    return twice_as_long(a->given >= GIVEN_LEAST * returned ? 0 : a->rest_us);
 }
 
 /* Puts back the jobs ahead. Jobs that are being claimed or added are put back when they arrive. */
@@ -396,16 +401,20 @@ bool claim_ahead_admit(struct queue *q, int16_t rank, size_t count) {
     return true;
 }
 
-/* Jobs that wait for room do not count. */
-static bool has_room(const struct claim_ahead *a) {
+/* own: the accepted jobs of the request that asks. Jobs that wait for room do not count. */
+static bool has_room(const struct claim_ahead *a, size_t own) {
     const struct queue_work *w = a->q->work;
     int64_t has = (int64_t)(a->count + a->coming) - w->adds_ahead.sent;
 
-    return has + w->adds.accepted - w->adds_ahead.held < (int64_t)most_added(a);
+    return has + w->adds.accepted - w->adds_ahead.held - (int64_t)own < (int64_t)most_added(a);
 }
 
-static bool adds_must_wait(const struct claim_ahead *a) {
-    return may_add(a) && queue_unclaimed(a->q) <= 0 && !has_room(a);
+static bool adds_must_wait(const struct claim_ahead *a, size_t own) {
+    return may_add(a) && queue_unclaimed(a->q) <= 0 && a->no_hold_until <= clock_mono() && !has_room(a, own);
+}
+
+static const struct row_waiter *first_held(const struct claim_ahead *a) {
+    return list_empty(&a->held) ? NULL : LIST_ENTRY(a->held.next, const struct row_waiter, node);
 }
 
 static void run_first_held(struct claim_ahead *a) {
@@ -416,31 +425,52 @@ static void run_first_held(struct claim_ahead *a) {
     row_waiters_run(&first, NULL);
 }
 
-static void on_hold_over(struct timer *t) {
-    struct claim_ahead *a = CONTAINER_OF(t, struct claim_ahead, hold);
-
-    while (!list_empty(&a->held))
+static void run_held(struct claim_ahead *a) {
+    for (; !list_empty(&a->held) && !adds_must_wait(a, 0); a->had_room++)
         run_first_held(a);
 }
 
-bool claim_ahead_hold(struct queue *q, struct row_waiter *w) {
-    struct claim_ahead *a = q->ahead;
+static void on_hold_over(struct timer *t);
 
-    if (a == NULL || (list_empty(&a->held) && !adds_must_wait(a)))
-        return false;
-    if (list_empty(&a->held))
-        timer_set(&a->hold, clock_mono() + CLAIM_AHEAD_HOLD_US, on_hold_over);
-    list_push_back(&a->held, &w->node);
-    return true;
+static void set_hold(struct claim_ahead *a) {
+    a->had_room = 0;
+    if (first_held(a) != NULL)
+        timer_set(&a->hold, first_held(a)->since_us + CLAIM_AHEAD_HOLD_US, on_hold_over);
+}
+
+/* If most adds waited in vain, none waits for a time. The clients that add may be those that take jobs: while their adds
+ * wait, they make no room. */
+static void on_hold_over(struct timer *t) {
+    struct claim_ahead *a = CONTAINER_OF(t, struct claim_ahead, hold);
+    size_t in_vain = 0;
+
+    for (; first_held(a) != NULL && first_held(a)->since_us + CLAIM_AHEAD_HOLD_US <= clock_mono(); in_vain++)
+        run_first_held(a);
+    if (in_vain > a->had_room) {
+        a->no_hold_us = twice_as_long(a->no_hold_us);
+        a->no_hold_until = clock_mono() + a->no_hold_us;
+        run_held(a);
+    } else if (in_vain < a->had_room) {
+        a->no_hold_us = 0;
+    }
+    set_hold(a);
 }
 
 void claim_ahead_hold_behind(struct queue *q, struct row_waiter *w) {
+    w->since_us = clock_mono();
     list_push_back(&q->ahead->held, &w->node);
 }
 
-static void run_held(struct claim_ahead *a) {
-    while (!list_empty(&a->held) && !adds_must_wait(a))
-        run_first_held(a);
+bool claim_ahead_hold(struct queue *q, size_t count, struct row_waiter *w) {
+    struct claim_ahead *a = q->ahead;
+    bool is_first = a != NULL && list_empty(&a->held);
+
+    if (a == NULL || count > ADDED_EXCESS * most_added(a) || (is_first && !adds_must_wait(a, count)))
+        return false;
+    claim_ahead_hold_behind(q, w);
+    if (is_first)
+        set_hold(a);
+    return true;
 }
 
 void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows)) {
@@ -465,11 +495,16 @@ static bool may_be_ahead(const struct job *job) {
     return job->retry != 0 && !job->last;
 }
 
+void claim_ahead_note_once(struct queue *q) {
+    if (q->ahead != NULL)
+        claim_ahead_rest(q->ahead, REST_MOST_US);
+}
+
 void claim_ahead_keep(const struct job *job) {
     struct claim_ahead *a = job->q->ahead;
 
     if (!may_be_ahead(job))
-        claim_ahead_rest(a, REST_MOST_US);
+        claim_ahead_note_once(job->q);
     lease_add_ahead(job->key, job->ready_at);
     if (claim_ahead_rests(a) || ahead.stopped) {
         put_back_job(a, job);
@@ -625,14 +660,17 @@ bool claim_ahead_return(struct queue *q, struct row_waiter *w) {
     return false;
 }
 
+/* The highest rank of the jobs ahead, and of those that are being added. */
+static int16_t last_rank(const struct claim_ahead *a) {
+    return list_empty(&a->jobs) ? a->rank
+                                : LIST_ENTRY(a->jobs.prev, const struct ahead_job, node)->job.key.rank;
+}
+
 /* Lists give a job with a negative ID before all others of its rank. */
 void claim_ahead_note_ready(struct queue *q, struct job_key key) {
-    const struct ahead_job *last;
-
-    if (q->ahead == NULL || list_empty(&q->ahead->jobs))
+    if (q->ahead == NULL || q->ahead->count + q->ahead->coming == 0)
         return;
-    last = LIST_ENTRY(q->ahead->jobs.prev, const struct ahead_job, node);
-    if (key.rank < last->job.key.rank || key.id < 0)
+    if (key.rank < last_rank(q->ahead) || key.id < 0)
         put_back_and_rest(q);
 }
 

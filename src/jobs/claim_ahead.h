@@ -34,13 +34,15 @@ void claim_ahead_note(struct queue *q, size_t jobs, size_t singly);
 void claim_ahead_plan(size_t (*plan)(struct queue *q, size_t rows));
 /* True if this number of new jobs with this rank is added ahead. Then call claim_ahead_ended() when their insert ends. */
 bool claim_ahead_admit(struct queue *q, int16_t rank, size_t count);
-/* True if a request that adds jobs must wait for room among the jobs ahead. w is ready when there is room, or after
- * CLAIM_AHEAD_HOLD_US. */
-bool claim_ahead_hold(struct queue *q, struct row_waiter *w);
+/* True if a request that adds count jobs, which are accepted, must wait for room among the jobs ahead. w is ready when there is
+ * room, or after CLAIM_AHEAD_HOLD_US. */
+bool claim_ahead_hold(struct queue *q, size_t count, struct row_waiter *w);
 /* w waits behind the requests for which claim_ahead_hold() was true. The queue must have such a request. */
 void claim_ahead_hold_behind(struct queue *q, struct row_waiter *w);
 /* A claim or an insert of this number of rows has ended. It may have brought fewer jobs. */
 void claim_ahead_ended(struct queue *q, size_t rows);
+/* A job that is never ahead was added to q: for a time, no jobs are claimed or added ahead. */
+void claim_ahead_note_once(struct queue *q);
 /* Keeps a copy of a leased job, or puts the job back. */
 void claim_ahead_keep(const struct job *job);
 /* Ends requests that wait for q with jobs ahead. If another waiting request can take no job ahead, and there are no other

@@ -12,6 +12,7 @@ struct row_waiter {
     struct list node;
     uint64_t arrival;   /* order of arrival over all queues */
     int64_t blocked_us; /* clock_mono() since which another session inserts the row; 0: none does */
+    int64_t since_us;   /* clock_mono() when it began to wait for room; only in claim_ahead.c */
     struct task *task;
     /* Called when the queue has its id. The waiter is in no list then. NULL: batch_add(). */
     void (*ready)(struct task *t);

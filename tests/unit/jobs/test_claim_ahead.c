@@ -571,7 +571,7 @@ static struct job add_ahead(const char *body) {
 static bool must_wait_for_room(void) {
     command.is_ready = false;
     row_waiter_init(&command.waiter, &command.task, on_command_ready, NULL);
-    return claim_ahead_hold(queue_named("q1"), &command.waiter);
+    return claim_ahead_hold(queue_named("q1"), 0, &command.waiter);
 }
 
 static void test_a_new_job(void **state) {
@@ -738,7 +738,38 @@ static void test_adds_do_not_wait_for_long(void **state) {
     while (!command.is_ready)
         turn();
     assert_true(clock_mono() >= since + CLAIM_AHEAD_HOLD_US);
+    /* It has waited in vain. The clients that add may be those that take jobs, so no add waits for a time. */
+    assert_false(must_wait_for_room());
     queue_work(q)->adds.accepted = 0;
+}
+
+/* Its own jobs do not count, and there will never be room for too many. */
+static void test_a_large_add(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    take_all();
+    queue_work(q)->adds.accepted = 4 * TAKEN + 10;
+    assert_false(claim_ahead_hold(q, 4 * TAKEN + 10, &command.waiter));
+    assert_false(claim_ahead_hold(q, 8 * TAKEN + 1, &command.waiter));
+    assert_true(must_wait_for_room());
+    queue_work(q)->adds.accepted = 0;
+    batch_flush();
+    assert_true(command.is_ready);
+}
+
+/* A claim ahead of a job with RETRY 0 could lose the job. */
+static void test_a_job_that_is_delivered_at_most_once(void **state) {
+    (void)state;
+    take_all();
+    assert_true(would_admit(0));
+    claim_ahead_note_once(queue_named("q1"));
+    insert_job("q1", 0);
+    fake_commit_all();
+    assert_int_equal(queue_named("q1")->counters.ahead, 0);
+    ask(1, "q1");
+    fake_commit_all();
+    getter_replies();
 }
 
 /* A command about all queued jobs came before the jobs. */
@@ -826,6 +857,8 @@ int main(void) {
         TEST(test_room_for_new_jobs),
         TEST(test_adds_wait_for_room),
         TEST(test_adds_do_not_wait_for_long),
+        TEST(test_a_large_add),
+        TEST(test_a_job_that_is_delivered_at_most_once),
         TEST(test_new_jobs_after_a_return),
         TEST(test_new_jobs_for_another_request),
         TEST(test_the_server_stops),
